@@ -38,6 +38,19 @@ impl Writer {
         }
     }
 
+    /// Takes the room that `measure` found and four bytes for the size, which it writes.
+    pub(crate) fn of_frame(measure: &mut Measure) -> Self {
+        let len = measure.len();
+        measure.add(size_of::<i32>());
+        let mut writer = Self::new(measure);
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "measured as 31 bits at most"
+        )]
+        writer.put((len as u32).to_be_bytes());
+        writer
+    }
+
     /// Gives what was written.
     ///
     /// # Panics
