@@ -15,6 +15,8 @@ mod field;
 mod head;
 mod range;
 mod schema;
+#[cfg(test)]
+mod tests;
 
 use proc_macro::TokenStream;
 use quote::quote;
