@@ -6,6 +6,7 @@
 //! a partition's leader checks, or with clients of the second transaction protocol adds, what a
 //! producer writes (KIP-890). v5 may answer `TRANSACTION_ABORTABLE`.
 
+use crate::form::{FormError, only};
 use crate::prelude::*;
 
 /// Adds partitions to transactions, or asks whether they have been added.
@@ -119,4 +120,82 @@ pub struct AddPartitionsToTxnPartitionResult {
     pub partition_error_code: ErrorCode,
     /// Tagged fields that this schema does not name.
     pub unknown_tags: UnknownTags,
+}
+
+/// The first version that takes several transactions.
+const LIST_SINCE: i16 = 4;
+
+impl AddPartitionsToTxnRequest {
+    /// Puts a request that lists its `transactions` into the form of `version`.
+    ///
+    /// # Errors
+    /// [`FormError::Count`] unless below v4 there is exactly one transaction;
+    /// [`FormError::Field`] if below v4 it asks only to verify.
+    pub fn for_version(self, version: i16) -> Result<Self, FormError> {
+        if version >= LIST_SINCE {
+            return Ok(self);
+        }
+        let only = only("transactions", self.transactions, version)?;
+        if only.verify_only {
+            let field = "verify_only";
+            return Err(FormError::Field { field, version });
+        }
+        Ok(Self {
+            transactions: Vec::new(),
+            v3_and_below_transactional_id: only.transactional_id,
+            v3_and_below_producer_id: only.producer_id,
+            v3_and_below_producer_epoch: only.producer_epoch,
+            v3_and_below_topics: only.topics,
+            unknown_tags: self.unknown_tags,
+        })
+    }
+
+    /// Makes a request that came in `version` list its one or more `transactions`.
+    #[must_use]
+    pub fn from_version(self, version: i16) -> Self {
+        if version >= LIST_SINCE {
+            return self;
+        }
+        Self {
+            transactions: vec![AddPartitionsToTxnTransaction {
+                transactional_id: self.v3_and_below_transactional_id,
+                producer_id: self.v3_and_below_producer_id,
+                producer_epoch: self.v3_and_below_producer_epoch,
+                verify_only: false,
+                topics: self.v3_and_below_topics,
+                unknown_tags: UnknownTags::new(),
+            }],
+            unknown_tags: self.unknown_tags,
+            ..Self::default()
+        }
+    }
+}
+
+impl AddPartitionsToTxnResponse {
+    /// Puts a response that lists its `results_by_transaction` into the form of `version`.
+    ///
+    /// # Errors
+    /// [`FormError::Count`] unless below v4 there is exactly one transaction.
+    pub fn for_version(mut self, version: i16) -> Result<Self, FormError> {
+        if version < LIST_SINCE {
+            let only = only("transactions", self.results_by_transaction, version)?;
+            self.results_by_topic_v3_and_below = only.topic_results;
+            self.results_by_transaction = Vec::new();
+        }
+        Ok(self)
+    }
+
+    /// Makes a response that came in `version` list its `results_by_transaction`;
+    /// `transactional_id` is that of the request, should the version have room for one only.
+    #[must_use]
+    pub fn from_version(mut self, version: i16, transactional_id: &ByteString) -> Self {
+        if version < LIST_SINCE {
+            self.results_by_transaction = vec![AddPartitionsToTxnResult {
+                transactional_id: transactional_id.clone(),
+                topic_results: std::mem::take(&mut self.results_by_topic_v3_and_below),
+                unknown_tags: UnknownTags::new(),
+            }];
+        }
+        self
+    }
 }

@@ -7,6 +7,7 @@
 //!
 //! `topic_names` serves up to v5, `topics` from v6 on.
 
+use crate::form::FormError;
 use crate::prelude::*;
 
 /// Deletes topics with all their records.
@@ -68,4 +69,36 @@ pub struct DeletableTopicResult {
     pub error_message: Option<ByteString>,
     /// Tagged fields that this schema does not name.
     pub unknown_tags: UnknownTags,
+}
+
+/// The first version that takes topic ids.
+const IDS_SINCE: i16 = 6;
+
+impl DeleteTopicsRequest {
+    /// Puts a request that lists its `topics` into the form of `version`.
+    ///
+    /// # Errors
+    /// [`FormError::Field`] if below v6 a topic is given by its id.
+    pub fn for_version(mut self, version: i16) -> Result<Self, FormError> {
+        if version < IDS_SINCE {
+            let names = self.topics.into_iter().map(|topic| topic.name);
+            self.topic_names = names.collect::<Option<_>>().ok_or({
+                let field = "topic_id";
+                FormError::Field { field, version }
+            })?;
+            self.topics = Vec::new();
+        }
+        Ok(self)
+    }
+
+    /// Makes a request that came in `version` list its `topics`.
+    #[must_use]
+    pub fn from_version(mut self, version: i16) -> Self {
+        if version < IDS_SINCE {
+            let names = std::mem::take(&mut self.topic_names).into_iter();
+            let by_name = |name| DeleteTopicState { name: Some(name), ..Default::default() };
+            self.topics = names.map(by_name).collect();
+        }
+        self
+    }
 }

@@ -7,6 +7,7 @@
 //!
 //! The flat fields serve up to v3, the lists from v4 on.
 
+use crate::form::{FormError, only};
 use crate::prelude::*;
 
 /// Asks for the coordinators of keys of one kind.
@@ -84,4 +85,75 @@ pub struct Coordinator {
     pub error_message: Option<ByteString>,
     /// Tagged fields that this schema does not name.
     pub unknown_tags: UnknownTags,
+}
+
+/// The first version that takes several keys.
+const LIST_SINCE: i16 = 4;
+
+impl FindCoordinatorRequest {
+    /// Puts a request that lists its `coordinator_keys` into the form of `version`.
+    ///
+    /// # Errors
+    /// [`FormError::Count`] unless below v4 there is exactly one key.
+    pub fn for_version(mut self, version: i16) -> Result<Self, FormError> {
+        if version < LIST_SINCE {
+            self.key = only("keys", self.coordinator_keys, version)?;
+            self.coordinator_keys = Vec::new();
+        }
+        Ok(self)
+    }
+
+    /// Makes a request that came in `version` list its one or more `coordinator_keys`.
+    #[must_use]
+    pub fn from_version(mut self, version: i16) -> Self {
+        if version < LIST_SINCE {
+            self.coordinator_keys = vec![std::mem::take(&mut self.key)];
+        }
+        self
+    }
+}
+
+impl FindCoordinatorResponse {
+    /// Puts a response that lists its `coordinators` into the form of `version`.
+    ///
+    /// # Errors
+    /// [`FormError::Count`] unless below v4 there is exactly one coordinator.
+    pub fn for_version(self, version: i16) -> Result<Self, FormError> {
+        if version >= LIST_SINCE {
+            return Ok(self);
+        }
+        let only = only("coordinators", self.coordinators, version)?;
+        Ok(Self {
+            error_code: only.error_code,
+            error_message: only.error_message,
+            node_id: only.node_id,
+            host: only.host,
+            port: only.port,
+            coordinators: Vec::new(),
+            ..self
+        })
+    }
+
+    /// Makes a response that came in `version` list its `coordinators`; `key` is the one that was
+    /// asked for, should the version have room for one only.
+    #[must_use]
+    pub fn from_version(self, version: i16, key: &ByteString) -> Self {
+        if version >= LIST_SINCE {
+            return self;
+        }
+        Self {
+            throttle_time_ms: self.throttle_time_ms,
+            coordinators: vec![Coordinator {
+                key: key.clone(),
+                node_id: self.node_id,
+                host: self.host,
+                port: self.port,
+                error_code: self.error_code,
+                error_message: self.error_message,
+                unknown_tags: UnknownTags::new(),
+            }],
+            unknown_tags: self.unknown_tags,
+            ..Self::default()
+        }
+    }
 }

@@ -99,3 +99,35 @@ pub struct JoinGroupResponseMember {
     /// Tagged fields that this schema does not name.
     pub unknown_tags: UnknownTags,
 }
+
+impl JoinGroupRequest {
+    /// Milliseconds that the coordinator waits for this member in a rebalance: in v0, which has no
+    /// such field, the session timeout.
+    pub fn rebalance_timeout_ms_in(&self, version: i16) -> i32 {
+        if version == 0 {
+            self.session_timeout_ms
+        } else {
+            self.rebalance_timeout_ms
+        }
+    }
+}
+
+impl JoinGroupResponse {
+    /// Says "no protocol chosen" as `version` does: empty up to v6, null from v7 on.
+    #[must_use]
+    pub fn for_version(mut self, version: i16) -> Self {
+        self.protocol_name = match self.protocol_name {
+            None if version < 7 => Some(ByteString::new()),
+            Some(name) if version >= 7 && name.is_empty() => None,
+            kept => kept,
+        };
+        self
+    }
+}
+
+/// Whether `id` may be a `group.instance.id`: 1 to 249 ASCII letters, digits, `.`, `_` and `-`, but
+/// neither `.` nor `..`.
+pub fn is_legal_group_instance_id(id: &str) -> bool {
+    let is_legal = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    (1..=249).contains(&id.len()) && id != "." && id != ".." && id.bytes().all(is_legal)
+}

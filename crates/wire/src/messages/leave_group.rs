@@ -6,6 +6,7 @@
 //!
 //! The flat fields serve up to v2, `members` from v3 on.
 
+use crate::form::{FormError, only};
 use crate::prelude::*;
 
 /// Takes members out of a group, so that it need not wait for their sessions to end.
@@ -71,4 +72,71 @@ pub struct MemberResponse {
     pub error_code: ErrorCode,
     /// Tagged fields that this schema does not name.
     pub unknown_tags: UnknownTags,
+}
+
+/// The first version that takes several members.
+const LIST_SINCE: i16 = 3;
+
+impl LeaveGroupRequest {
+    /// Puts a request that lists its `members` into the form of `version`.
+    ///
+    /// # Errors
+    /// [`FormError::Count`] if nobody is to leave, or more than one below v3;
+    /// [`FormError::Field`] if below v3 the member has a group instance id.
+    pub fn for_version(mut self, version: i16) -> Result<Self, FormError> {
+        const THINGS: &str = "leaving members";
+        if version < LIST_SINCE {
+            let member = only(THINGS, self.members, version)?;
+            if member.group_instance_id.is_some() {
+                let field = "group_instance_id";
+                return Err(FormError::Field { field, version });
+            }
+            self.member_id = member.member_id;
+            self.members = Vec::new();
+        } else if self.members.is_empty() {
+            let (things, count) = (THINGS, 0);
+            return Err(FormError::Count { things, count, version });
+        }
+        Ok(self)
+    }
+
+    /// Makes a request that came in `version` list its one or more `members`.
+    #[must_use]
+    pub fn from_version(mut self, version: i16) -> Self {
+        if version < LIST_SINCE {
+            self.members = vec![MemberIdentity {
+                member_id: std::mem::take(&mut self.member_id),
+                ..MemberIdentity::default()
+            }];
+        }
+        self
+    }
+}
+
+impl LeaveGroupResponse {
+    /// Puts a response that lists its `members` into the form of `version`: below v3 the one
+    /// member's error becomes that of the whole.
+    ///
+    /// # Errors
+    /// [`FormError::Count`] unless below v3 it tells of one member, or of none and why.
+    pub fn for_version(mut self, version: i16) -> Result<Self, FormError> {
+        if version < LIST_SINCE {
+            let error_code = self.error();
+            if self.error_code == ErrorCode::NONE || !self.members.is_empty() {
+                only("members that left", self.members, version)?;
+            }
+            self.error_code = error_code;
+            self.members = Vec::new();
+        }
+        Ok(self)
+    }
+
+    /// The error of the whole, else that of the first member: what someone who left alone wants to
+    /// know, whatever the version.
+    pub fn error(&self) -> ErrorCode {
+        match self.members.first() {
+            Some(first) if self.error_code == ErrorCode::NONE => first.error_code,
+            _ => self.error_code,
+        }
+    }
 }

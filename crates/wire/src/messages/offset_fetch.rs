@@ -7,6 +7,7 @@
 //!
 //! The flat fields serve up to v7, `groups` from v8 on.
 
+use crate::form::{FormError, only};
 use crate::prelude::*;
 
 /// Asks what groups have committed, for named partitions or for all.
@@ -188,4 +189,172 @@ pub struct OffsetFetchResponsePartitions {
     pub error_code: ErrorCode,
     /// Tagged fields that this schema does not name.
     pub unknown_tags: UnknownTags,
+}
+
+/// The first version that takes several groups.
+const LIST_SINCE: i16 = 8;
+/// The first version whose answer has an error for the whole group.
+const GROUP_ERROR_SINCE: i16 = 2;
+/// The first version that can insist on stable offsets.
+const STABLE_SINCE: i16 = 7;
+
+impl OffsetFetchRequest {
+    /// Puts a request that lists its `groups` into the form of `version`. The member, which serves
+    /// for fencing alone, is left out where the version has no place for it.
+    ///
+    /// # Errors
+    /// [`FormError::Count`] unless below v8 there is exactly one group.
+    pub fn for_version(self, version: i16) -> Result<Self, FormError> {
+        if version >= LIST_SINCE {
+            return Ok(self);
+        }
+        let only = only("groups", self.groups, version)?;
+        let flat = |topic: OffsetFetchRequestTopics| OffsetFetchRequestTopic {
+            name: topic.name,
+            partition_indexes: topic.partition_indexes,
+            unknown_tags: topic.unknown_tags,
+        };
+        Ok(Self {
+            group_id: only.group_id,
+            topics: only.topics.map(|topics| topics.into_iter().map(flat).collect()),
+            groups: Vec::new(),
+            ..self
+        })
+    }
+
+    /// Makes a request that came in `version` list its one or more `groups`.
+    #[must_use]
+    pub fn from_version(self, version: i16) -> Self {
+        if version >= LIST_SINCE {
+            return self;
+        }
+        let listed = |topic: OffsetFetchRequestTopic| OffsetFetchRequestTopics {
+            name: topic.name,
+            partition_indexes: topic.partition_indexes,
+            unknown_tags: topic.unknown_tags,
+            ..Default::default()
+        };
+        Self {
+            groups: vec![OffsetFetchRequestGroup {
+                group_id: self.group_id,
+                topics: self.topics.map(|topics| topics.into_iter().map(listed).collect()),
+                ..Default::default()
+            }],
+            require_stable: self.require_stable,
+            unknown_tags: self.unknown_tags,
+            ..Self::default()
+        }
+    }
+
+    /// Insists on stable offsets where `version` can (v7 on), and goes without where it cannot.
+    /// Who must not go without sets `require_stable`: below v7 the request then does not encode.
+    #[must_use]
+    pub fn stable_if_supported(mut self, version: i16) -> Self {
+        self.require_stable = version >= STABLE_SINCE;
+        self
+    }
+}
+
+impl OffsetFetchRequestGroup {
+    /// The answer to a group that cannot be answered: in v1, which has no error for the whole
+    /// group, every partition asked for has it.
+    pub fn failed(&self, error_code: ErrorCode, version: i16) -> OffsetFetchResponseGroup {
+        let topics = match &self.topics {
+            Some(topics) if version < GROUP_ERROR_SINCE => topics.as_slice(),
+            _ => &[],
+        };
+        let failed = |&partition_index: &PartitionIndex| OffsetFetchResponsePartitions {
+            partition_index,
+            committed_offset: Offset::UNKNOWN,
+            error_code,
+            ..Default::default()
+        };
+        let topics = topics.iter().map(|topic| OffsetFetchResponseTopics {
+            name: topic.name.clone(),
+            partitions: topic.partition_indexes.iter().map(failed).collect(),
+            ..Default::default()
+        });
+        OffsetFetchResponseGroup {
+            group_id: self.group_id.clone(),
+            topics: topics.collect(),
+            error_code,
+            unknown_tags: UnknownTags::new(),
+        }
+    }
+}
+
+impl OffsetFetchResponse {
+    /// Puts a response that lists its `groups` into the form of `version`.
+    ///
+    /// # Errors
+    /// [`FormError::Count`] unless below v8 there is exactly one group.
+    pub fn for_version(self, version: i16) -> Result<Self, FormError> {
+        if version >= LIST_SINCE {
+            return Ok(self);
+        }
+        let only = only("groups", self.groups, version)?;
+        Ok(Self {
+            topics: only.topics.into_iter().map(OffsetFetchResponseTopics::flat).collect(),
+            error_code: only.error_code,
+            groups: Vec::new(),
+            ..self
+        })
+    }
+
+    /// Makes a response that came in `version` list its `groups`; `group_id` is that of the
+    /// request, should the version have room for one only.
+    #[must_use]
+    pub fn from_version(self, version: i16, group_id: &ByteString) -> Self {
+        if version >= LIST_SINCE {
+            return self;
+        }
+        Self {
+            throttle_time_ms: self.throttle_time_ms,
+            groups: vec![OffsetFetchResponseGroup {
+                group_id: group_id.clone(),
+                topics: self.topics.into_iter().map(OffsetFetchResponseTopic::listed).collect(),
+                error_code: self.error_code,
+                unknown_tags: UnknownTags::new(),
+            }],
+            unknown_tags: self.unknown_tags,
+            ..Self::default()
+        }
+    }
+}
+
+impl OffsetFetchResponseTopics {
+    fn flat(self) -> OffsetFetchResponseTopic {
+        let flat = |partition: OffsetFetchResponsePartitions| OffsetFetchResponsePartition {
+            partition_index: partition.partition_index,
+            committed_offset: partition.committed_offset,
+            committed_leader_epoch: partition.committed_leader_epoch,
+            metadata: partition.metadata,
+            error_code: partition.error_code,
+            unknown_tags: partition.unknown_tags,
+        };
+        OffsetFetchResponseTopic {
+            name: self.name,
+            partitions: self.partitions.into_iter().map(flat).collect(),
+            unknown_tags: self.unknown_tags,
+        }
+    }
+}
+
+impl OffsetFetchResponseTopic {
+    fn listed(self) -> OffsetFetchResponseTopics {
+        let listed = |partition: OffsetFetchResponsePartition| OffsetFetchResponsePartitions {
+            partition_index: partition.partition_index,
+            committed_offset: partition.committed_offset,
+            committed_leader_epoch: partition.committed_leader_epoch,
+            metadata: partition.metadata,
+            error_code: partition.error_code,
+            unknown_tags: partition.unknown_tags,
+        };
+        OffsetFetchResponseTopics {
+            name: self.name,
+            partitions: self.partitions.into_iter().map(listed).collect(),
+            unknown_tags: self.unknown_tags,
+            ..Default::default()
+        }
+    }
 }
