@@ -31,15 +31,15 @@ pub enum FormError {
 }
 
 /// The only one of `items`.
-pub(crate) fn only<T>(
-    things: &'static str,
-    items: Vec<T>,
-    version: i16,
-) -> Result<T, FormError> {
+pub(crate) fn only<T>(things: &'static str, items: Vec<T>, version: i16) -> Result<T, FormError> {
     let count = items.len();
     let mut items = items.into_iter();
     match (items.next(), items.next()) {
         (Some(only), None) => Ok(only),
-        _ => Err(FormError::Count { things, count, version }),
+        _ => Err(FormError::Count {
+            things,
+            count,
+            version,
+        }),
     }
 }

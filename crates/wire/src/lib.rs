@@ -18,6 +18,7 @@
 mod api_key;
 mod codec;
 mod error_code;
+mod form;
 pub mod header;
 pub mod messages;
 mod prelude;
@@ -29,3 +30,4 @@ pub use codec::{
     UnknownTags, Versions,
 };
 pub use error_code::ErrorCode;
+pub use form::FormError;

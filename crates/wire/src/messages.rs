@@ -14,10 +14,34 @@
 //! Numbers that have a meaning have a type of their own; plain integers carry their unit in their
 //! name. `unknown_tags` keeps tagged fields that a later schema may have.
 
+pub mod add_offsets_to_txn;
+pub mod add_partitions_to_txn;
+pub mod alter_configs;
+pub mod alter_replica_log_dirs;
 pub mod api_versions;
+pub mod create_acls;
 pub mod create_topics;
+pub mod delete_acls;
+pub mod delete_records;
+pub mod delete_topics;
+pub mod describe_acls;
+pub mod describe_configs;
+pub mod describe_groups;
+pub mod end_txn;
 pub mod fetch;
+pub mod find_coordinator;
+pub mod heartbeat;
 pub mod init_producer_id;
+pub mod join_group;
+pub mod leave_group;
+pub mod list_groups;
 pub mod list_offsets;
 pub mod metadata;
+pub mod offset_commit;
+pub mod offset_fetch;
+pub mod offset_for_leader_epoch;
 pub mod produce;
+pub mod sasl_handshake;
+pub mod sync_group;
+pub mod txn_offset_commit;
+pub mod write_txn_markers;

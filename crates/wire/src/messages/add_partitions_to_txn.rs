@@ -17,16 +17,16 @@ pub struct AddPartitionsToTxnRequest {
     #[wire(versions = 4..)]
     pub transactions: Vec<AddPartitionsToTxnTransaction>,
     /// The one transactional id, up to v3.
-    #[wire(versions = 0..=3)]
+    #[wire(versions = ..=3)]
     pub v3_and_below_transactional_id: ByteString,
     /// The producer id that the transactional id has, up to v3.
-    #[wire(versions = 0..=3)]
+    #[wire(versions = ..=3)]
     pub v3_and_below_producer_id: ProducerId,
     /// The producer's epoch, up to v3.
-    #[wire(versions = 0..=3)]
+    #[wire(versions = ..=3)]
     pub v3_and_below_producer_epoch: ProducerEpoch,
     /// The partitions to add, up to v3.
-    #[wire(versions = 0..=3)]
+    #[wire(versions = ..=3)]
     pub v3_and_below_topics: Vec<AddPartitionsToTxnTopic>,
     /// Tagged fields that this schema does not name.
     pub unknown_tags: UnknownTags,
@@ -81,7 +81,7 @@ pub struct AddPartitionsToTxnResponse {
     #[wire(versions = 4..)]
     pub results_by_transaction: Vec<AddPartitionsToTxnResult>,
     /// The one transaction's outcome, up to v3.
-    #[wire(versions = 0..=3)]
+    #[wire(versions = ..=3)]
     pub results_by_topic_v3_and_below: Vec<AddPartitionsToTxnTopicResult>,
     /// Tagged fields that this schema does not name.
     pub unknown_tags: UnknownTags,

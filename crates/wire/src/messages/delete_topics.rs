@@ -18,7 +18,7 @@ pub struct DeleteTopicsRequest {
     #[wire(versions = 6..)]
     pub topics: Vec<DeleteTopicState>,
     /// The names of the topics to delete, up to v5. A writer drops them in v6.
-    #[wire(versions = 0..=5, ignorable)]
+    #[wire(versions = ..=5, ignorable)]
     pub topic_names: Vec<ByteString>,
     /// Milliseconds to wait until the deletion is known to the brokers.
     pub timeout_ms: i32,
@@ -96,7 +96,10 @@ impl DeleteTopicsRequest {
     pub fn from_version(mut self, version: i16) -> Self {
         if version < IDS_SINCE {
             let names = std::mem::take(&mut self.topic_names).into_iter();
-            let by_name = |name| DeleteTopicState { name: Some(name), ..Default::default() };
+            let by_name = |name| DeleteTopicState {
+                name: Some(name),
+                ..Default::default()
+            };
             self.topics = names.map(by_name).collect();
         }
         self

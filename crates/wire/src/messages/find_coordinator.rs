@@ -18,7 +18,7 @@ use crate::prelude::*;
 #[wire(request(10), versions = 0..=6, flexible = 3.., listeners(broker))]
 pub struct FindCoordinatorRequest {
     /// The one key asked for, up to v3.
-    #[wire(versions = 0..=3)]
+    #[wire(versions = ..=3)]
     pub key: ByteString,
     /// What the keys are: 0 group ids (all that v0 knows), 1 transactional ids, 2 share partitions,
     /// written `group-id:topic-id:partition-index`.
@@ -39,20 +39,20 @@ pub struct FindCoordinatorResponse {
     #[wire(versions = 1.., ignorable)]
     pub throttle_time_ms: i32,
     /// Why the one key has no coordinator, up to v3; 0 when it has.
-    #[wire(versions = 0..=3)]
+    #[wire(versions = ..=3)]
     pub error_code: ErrorCode,
     /// The error in words; without an error it means nothing, and brokers differ in what they
     /// write.
     #[wire(versions = 1..=3, nullable = 1..=3, ignorable)]
     pub error_message: Option<ByteString>,
     /// The coordinating broker; -1 on error.
-    #[wire(versions = 0..=3)]
+    #[wire(versions = ..=3)]
     pub node_id: BrokerId,
     /// Host of the coordinator, on the listener that the request came in by; empty on error.
-    #[wire(versions = 0..=3)]
+    #[wire(versions = ..=3)]
     pub host: ByteString,
     /// Port of the coordinator; -1 on error.
-    #[wire(versions = 0..=3)]
+    #[wire(versions = ..=3)]
     pub port: i32,
     /// One entry for each key asked for, from v4 on.
     #[wire(versions = 4..)]

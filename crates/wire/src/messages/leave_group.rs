@@ -16,7 +16,7 @@ pub struct LeaveGroupRequest {
     /// The group to leave.
     pub group_id: ByteString,
     /// The one leaving member, up to v2.
-    #[wire(versions = 0..=2)]
+    #[wire(versions = ..=2)]
     pub member_id: ByteString,
     /// The leaving members, from v3 on.
     #[wire(versions = 3..)]
@@ -95,7 +95,11 @@ impl LeaveGroupRequest {
             self.members = Vec::new();
         } else if self.members.is_empty() {
             let (things, count) = (THINGS, 0);
-            return Err(FormError::Count { things, count, version });
+            return Err(FormError::Count {
+                things,
+                count,
+                version,
+            });
         }
         Ok(self)
     }
@@ -122,7 +126,7 @@ impl LeaveGroupResponse {
     pub fn for_version(mut self, version: i16) -> Result<Self, FormError> {
         if version < LIST_SINCE {
             let error_code = self.error();
-            if self.error_code == ErrorCode::NONE || !self.members.is_empty() {
+            if self.error_code == ErrorCode::default() || !self.members.is_empty() {
                 only("members that left", self.members, version)?;
             }
             self.error_code = error_code;
@@ -135,7 +139,7 @@ impl LeaveGroupResponse {
     /// know, whatever the version.
     pub fn error(&self) -> ErrorCode {
         match self.members.first() {
-            Some(first) if self.error_code == ErrorCode::NONE => first.error_code,
+            Some(first) if self.error_code == ErrorCode::default() => first.error_code,
             _ => self.error_code,
         }
     }

@@ -41,7 +41,7 @@ pub struct OffsetCommitRequest {
 #[derive(Debug, Clone, PartialEq, Struct)]
 pub struct OffsetCommitRequestTopic {
     /// The topic's name, up to v9.
-    #[wire(versions = 0..=9, ignorable)]
+    #[wire(versions = ..=9, ignorable)]
     pub name: ByteString,
     /// The topic's id, from v10 on.
     #[wire(versions = 10.., ignorable)]
@@ -90,7 +90,7 @@ pub struct OffsetCommitResponse {
 #[derive(Debug, Clone, PartialEq, Struct)]
 pub struct OffsetCommitResponseTopic {
     /// The topic's name, up to v9.
-    #[wire(versions = 0..=9, ignorable)]
+    #[wire(versions = ..=9, ignorable)]
     pub name: ByteString,
     /// The topic's id, from v10 on.
     #[wire(versions = 10.., ignorable)]

@@ -15,11 +15,11 @@ use crate::prelude::*;
 #[wire(request(9), versions = 1..=10, flexible = 6.., listeners(broker))]
 pub struct OffsetFetchRequest {
     /// The one group asked for, up to v7.
-    #[wire(versions = 0..=7)]
+    #[wire(versions = ..=7)]
     pub group_id: ByteString,
     /// The partitions asked for, up to v7; null (from v2 on) asks for all that the group has
     /// committed, empty for none.
-    #[wire(versions = 0..=7, nullable = 2..=7)]
+    #[wire(versions = ..=7, nullable = 2..=7)]
     pub topics: Option<Vec<OffsetFetchRequestTopic>>,
     /// The groups asked for, from v8 on.
     #[wire(versions = 8..)]
@@ -36,10 +36,10 @@ pub struct OffsetFetchRequest {
 #[derive(Debug, Clone, PartialEq, Struct)]
 pub struct OffsetFetchRequestTopic {
     /// The topic's name.
-    #[wire(versions = 0..=7)]
+    #[wire(versions = ..=7)]
     pub name: ByteString,
     /// The partitions asked for.
-    #[wire(versions = 0..=7)]
+    #[wire(versions = ..=7)]
     pub partition_indexes: Vec<PartitionIndex>,
     /// Tagged fields that this schema does not name.
     pub unknown_tags: UnknownTags,
@@ -89,7 +89,7 @@ pub struct OffsetFetchResponse {
     #[wire(versions = 3.., ignorable)]
     pub throttle_time_ms: i32,
     /// The one group's offsets, up to v7.
-    #[wire(versions = 0..=7)]
+    #[wire(versions = ..=7)]
     pub topics: Vec<OffsetFetchResponseTopic>,
     /// Why the one group cannot be answered, v2 to v7; 0 when it can. In v1 such an error stands
     /// at every partition.
@@ -106,10 +106,10 @@ pub struct OffsetFetchResponse {
 #[derive(Debug, Clone, PartialEq, Struct)]
 pub struct OffsetFetchResponseTopic {
     /// The topic's name.
-    #[wire(versions = 0..=7)]
+    #[wire(versions = ..=7)]
     pub name: ByteString,
     /// The offsets, by partition.
-    #[wire(versions = 0..=7)]
+    #[wire(versions = ..=7)]
     pub partitions: Vec<OffsetFetchResponsePartition>,
     /// Tagged fields that this schema does not name.
     pub unknown_tags: UnknownTags,
@@ -119,19 +119,19 @@ pub struct OffsetFetchResponseTopic {
 #[derive(Debug, Clone, PartialEq, Struct)]
 pub struct OffsetFetchResponsePartition {
     /// The partition.
-    #[wire(versions = 0..=7)]
+    #[wire(versions = ..=7)]
     pub partition_index: PartitionIndex,
     /// Where the group goes on; -1 when it has committed nothing here, or on error.
-    #[wire(versions = 0..=7)]
+    #[wire(versions = ..=7)]
     pub committed_offset: Offset,
     /// The leader epoch that was committed with the offset; -1 when none was.
     #[wire(versions = 5..=7, default = -1, ignorable)]
     pub committed_leader_epoch: LeaderEpoch,
     /// The text that was committed with the offset; empty when there is none.
-    #[wire(versions = 0..=7, nullable = 0..=7)]
+    #[wire(versions = ..=7, nullable = ..=7)]
     pub metadata: Option<ByteString>,
     /// Why this partition has no answer; 0 when it has, also when nothing was committed.
-    #[wire(versions = 0..=7)]
+    #[wire(versions = ..=7)]
     pub error_code: ErrorCode,
     /// Tagged fields that this schema does not name.
     pub unknown_tags: UnknownTags,
@@ -216,7 +216,9 @@ impl OffsetFetchRequest {
         };
         Ok(Self {
             group_id: only.group_id,
-            topics: only.topics.map(|topics| topics.into_iter().map(flat).collect()),
+            topics: only
+                .topics
+                .map(|topics| topics.into_iter().map(flat).collect()),
             groups: Vec::new(),
             ..self
         })
@@ -237,7 +239,9 @@ impl OffsetFetchRequest {
         Self {
             groups: vec![OffsetFetchRequestGroup {
                 group_id: self.group_id,
-                topics: self.topics.map(|topics| topics.into_iter().map(listed).collect()),
+                topics: self
+                    .topics
+                    .map(|topics| topics.into_iter().map(listed).collect()),
                 ..Default::default()
             }],
             require_stable: self.require_stable,
@@ -294,7 +298,11 @@ impl OffsetFetchResponse {
         }
         let only = only("groups", self.groups, version)?;
         Ok(Self {
-            topics: only.topics.into_iter().map(OffsetFetchResponseTopics::flat).collect(),
+            topics: only
+                .topics
+                .into_iter()
+                .map(OffsetFetchResponseTopics::flat)
+                .collect(),
             error_code: only.error_code,
             groups: Vec::new(),
             ..self
@@ -312,7 +320,11 @@ impl OffsetFetchResponse {
             throttle_time_ms: self.throttle_time_ms,
             groups: vec![OffsetFetchResponseGroup {
                 group_id: group_id.clone(),
-                topics: self.topics.into_iter().map(OffsetFetchResponseTopic::listed).collect(),
+                topics: self
+                    .topics
+                    .into_iter()
+                    .map(OffsetFetchResponseTopic::listed)
+                    .collect(),
                 error_code: self.error_code,
                 unknown_tags: UnknownTags::new(),
             }],

@@ -39,7 +39,7 @@ pub struct TxnOffsetCommitRequest {
 #[derive(Debug, Clone, PartialEq, Struct)]
 pub struct TxnOffsetCommitRequestTopic {
     /// The topic's name, up to v5.
-    #[wire(versions = 0..=5, ignorable)]
+    #[wire(versions = ..=5, ignorable)]
     pub name: ByteString,
     /// The topic's id, from v6 on.
     #[wire(versions = 6.., ignorable)]
@@ -85,7 +85,7 @@ pub struct TxnOffsetCommitResponse {
 #[derive(Debug, Clone, PartialEq, Struct)]
 pub struct TxnOffsetCommitResponseTopic {
     /// The topic's name, up to v5.
-    #[wire(versions = 0..=5, ignorable)]
+    #[wire(versions = ..=5, ignorable)]
     pub name: ByteString,
     /// The topic's id, from v6 on.
     #[wire(versions = 6.., ignorable)]
