@@ -22,8 +22,12 @@ mod form;
 pub mod header;
 pub mod messages;
 mod prelude;
+#[cfg(feature = "serde")]
+mod serialize;
+#[cfg(feature = "testing")]
+pub mod testing;
 
-pub use api_key::ApiKey;
+pub use api_key::{ApiKey, Listener};
 pub use codec::{
     CoordinatorKey, CoordinatorValue, DecodeError, EncodeError, Encoded, FieldPath, Listeners,
     Malformed, Message, MetadataRecord, Piece, Records, Request, Response, Step, Unencodable,
@@ -31,3 +35,5 @@ pub use codec::{
 };
 pub use error_code::ErrorCode;
 pub use form::FormError;
+#[cfg(feature = "serde")]
+pub use serialize::AtVersion;
