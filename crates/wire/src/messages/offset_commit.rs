@@ -6,6 +6,9 @@
 //! v8 is flexible. v9 looks as v8 and is the first that members of the consumer protocol (KIP-848)
 //! may use: there the generation is a member epoch, and `STALE_MEMBER_EPOCH` and
 //! `GROUP_ID_NOT_FOUND` may come back. v10 names topics by id and may answer `UNKNOWN_TOPIC_ID`.
+//!
+//! A writer sets the name or the id of a topic, whichever the version has: the other is dropped, so
+//! that a topic with the wrong one goes out without either.
 
 use crate::prelude::*;
 

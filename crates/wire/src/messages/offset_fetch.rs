@@ -6,6 +6,9 @@
 //! consumer protocol (KIP-848), v10 names topics by id.
 //!
 //! The flat fields serve up to v7, `groups` from v8 on.
+//!
+//! A writer sets the name or the id of a topic, whichever the version has: the other is dropped, so
+//! that a topic with the wrong one goes out without either.
 
 use crate::form::{FormError, only};
 use crate::prelude::*;

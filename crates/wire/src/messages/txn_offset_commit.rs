@@ -4,6 +4,9 @@
 //! v2 added the leader epoch, v3 is flexible and names the group's member, so that one who lost its
 //! partitions is fenced (KIP-447), v4 may answer `TRANSACTION_ABORTABLE`, v5 needs no
 //! `AddOffsetsToTxn` before it (KIP-890), v6 names topics by id.
+//!
+//! A writer sets the name or the id of a topic, whichever the version has: the other is dropped, so
+//! that a topic with the wrong one goes out without either.
 
 use crate::prelude::*;
 
