@@ -2,7 +2,8 @@
 //! of a classic group tell one another, the values of control records, a forwarded principal,
 //! and files of a log directory.
 //!
-//! Each says where its bytes are found and what stands in front of them.
+//! Each says where its bytes are found and what stands in front of them; [`version_prefix`] is
+//! for those with a version in front.
 
 pub mod aborted_txn;
 pub mod consumer_protocol;
@@ -14,4 +15,5 @@ pub mod leader_change_message;
 pub mod producer_snapshot;
 pub mod quorum_state_data;
 pub mod snapshot_records;
+pub mod version_prefix;
 pub mod voters_record;

@@ -1,7 +1,9 @@
-//! What members of a classic group tell one another through the broker: `ConsumerProtocolSubscription`
-//! in `JoinGroup`, `ConsumerProtocolAssignment` in `SyncGroup`.
+//! What the members of a classic group tell one another through the broker: the subscription in
+//! `JoinGroup` and the assignment in `SyncGroup`, when their protocol type is `consumer`.
 //!
-//! An int16 version stands in front of both.
+//! A version stands in front of both: see [`version_prefix`](super::version_prefix). Members of
+//! one group may run different releases, so a newer version than is known is read as the highest
+//! known one, and what is left behind it is passed over.
 
 use crate::prelude::*;
 
