@@ -17,9 +17,11 @@
 
 mod api_key;
 mod codec;
+pub mod data;
 mod error_code;
 pub mod header;
 pub mod messages;
+pub mod metadata;
 mod prelude;
 
 pub use api_key::ApiKey;

@@ -14,10 +14,37 @@
 //! Numbers that have a meaning have a type of their own; plain integers carry their unit in their
 //! name. `unknown_tags` keeps tagged fields that a later schema may have.
 
+pub mod add_raft_voter;
+pub mod alter_share_group_offsets;
 pub mod api_versions;
+pub mod assign_replicas_to_dirs;
+pub mod consumer_group_describe;
+pub mod consumer_group_heartbeat;
+pub mod controller_registration;
 pub mod create_topics;
+pub mod delete_share_group_offsets;
+pub mod delete_share_group_state;
+pub mod describe_share_group_offsets;
+pub mod describe_topic_partitions;
 pub mod fetch;
+pub mod get_telemetry_subscriptions;
 pub mod init_producer_id;
+pub mod initialize_share_group_state;
+pub mod list_config_resources;
 pub mod list_offsets;
 pub mod metadata;
 pub mod produce;
+pub mod push_telemetry;
+pub mod read_share_group_state;
+pub mod read_share_group_state_summary;
+pub mod remove_raft_voter;
+pub mod share_acknowledge;
+pub mod share_fetch;
+pub mod share_group_describe;
+pub mod share_group_heartbeat;
+pub mod streams_group_describe;
+pub mod streams_group_heartbeat;
+pub mod streams_group_topology_description_update;
+pub mod unregister_controller;
+pub mod update_raft_voter;
+pub mod write_share_group_state;

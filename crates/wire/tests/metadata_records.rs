@@ -68,14 +68,19 @@ any_record!(RemoteLogMetadataRecord);
 fn all_are_read_and_written_back<R: AnyRecord>(log: &str) -> BTreeSet<i16> {
     let mut types = BTreeSet::new();
     for golden in golden(log) {
-        let (version, record) = R::decode(golden.value.clone())
-            .unwrap_or_else(|error| panic!("{} version {}: {error:?}", golden.message, golden.version));
+        let (version, record) = R::decode(golden.value.clone()).unwrap_or_else(|error| {
+            panic!("{} version {}: {error:?}", golden.message, golden.version)
+        });
         let (record_type, name, versions) = record.facts();
         assert_eq!(version, golden.version);
         assert_eq!(i64::from(record_type), golden.record_type);
         assert_eq!(name, golden.message);
         assert!(versions.contains(version));
-        assert_eq!(record.encode(version).as_ref(), Ok(&golden.value), "{record:?}");
+        assert_eq!(
+            record.encode(version).as_ref(),
+            Ok(&golden.value),
+            "{record:?}"
+        );
         types.insert(record_type);
     }
     types
@@ -85,7 +90,9 @@ fn all_are_read_and_written_back<R: AnyRecord>(log: &str) -> BTreeSet<i16> {
 fn all_types_of_the_metadata_log_are_read_and_written_back() {
     let types = all_are_read_and_written_back::<ClusterMetadataRecord>("__cluster_metadata");
     // 6, 13 and 16 were given up before they were released.
-    let known = (0..=29).filter(|number| ![6, 13, 16].contains(number)).collect();
+    let known = (0..=29)
+        .filter(|number| ![6, 13, 16].contains(number))
+        .collect();
     assert_eq!(types, known);
 }
 
@@ -124,7 +131,9 @@ fn every_change_is_read_or_refused<R: AnyRecord>(log: &str) {
                 let mut changed = golden.value.to_vec();
                 changed[at] = byte;
                 if let Ok((version, record)) = R::decode(changed.into()) {
-                    let written = record.encode(version).expect("what was read can be written");
+                    let written = record
+                        .encode(version)
+                        .expect("what was read can be written");
                     // Compared as text, in which not-a-number equals itself.
                     let again = R::decode(written).expect("what was written can be read");
                     assert_eq!(format!("{again:?}"), format!("{:?}", (version, record)));
@@ -148,7 +157,10 @@ fn a_caller_who_knows_the_type_needs_no_enum() {
         ..Default::default()
     };
     let value = metadata::encode(&record, 0).unwrap();
-    assert_eq!(value, b"\x01\x0c\x00\x11metadata.version\x00\x1d\x00".as_slice());
+    assert_eq!(
+        value,
+        b"\x01\x0c\x00\x11metadata.version\x00\x1d\x00".as_slice()
+    );
     assert_eq!(metadata::decode(value.clone()), Ok((0, record.clone())));
     assert_eq!(
         ClusterMetadataRecord::decode(value.clone()),
@@ -187,14 +199,20 @@ fn another_frame_version_is_refused() {
     for version in [0, 2, 127] {
         let value = Bytes::copy_from_slice(&[u8::try_from(version).unwrap(), 20, 0, 0]);
         let expected = FrameError::FrameVersion { version };
-        assert_eq!(ClusterMetadataRecord::decode(value.clone()), Err(expected.clone()));
+        assert_eq!(
+            ClusterMetadataRecord::decode(value.clone()),
+            Err(expected.clone())
+        );
         assert_eq!(metadata::decode::<NoOpRecord>(value), Err(expected));
     }
 }
 
 #[test]
 fn a_version_of_a_newer_release_is_refused() {
-    for (head, version) in [(&[1, 20, 1, 0][..], 1), (&[1, 20, 0x80, 0x80, 0x04, 0], 65536)] {
+    for (head, version) in [
+        (&[1, 20, 1, 0][..], 1),
+        (&[1, 20, 0x80, 0x80, 0x04, 0], 65536),
+    ] {
         assert_eq!(
             ClusterMetadataRecord::decode(Bytes::copy_from_slice(head)),
             Err(FrameError::UnsupportedVersion {

@@ -99,10 +99,7 @@ fn an_assignment_has_the_same_fields_in_every_version() {
         let expected = bytes(&format!("{version:04x} {fields}"));
         let encoded = version_prefix::encode(&assignment(), version).unwrap();
         assert_eq!(encoded, expected, "version {version}");
-        assert_eq!(
-            version_prefix::decode(encoded),
-            Ok((version, assignment()))
-        );
+        assert_eq!(version_prefix::decode(encoded), Ok((version, assignment())));
     }
 }
 
@@ -134,7 +131,10 @@ fn a_newer_version_must_still_hold_all_that_is_known() {
     let newer = bytes(&format!("0004 {v2}"));
     assert!(matches!(
         version_prefix::decode::<ConsumerProtocolSubscription>(newer),
-        Err(VersionPrefixError::Structure(DecodeError::Malformed { version: 3, .. }))
+        Err(VersionPrefixError::Structure(DecodeError::Malformed {
+            version: 3,
+            ..
+        }))
     ));
 }
 
@@ -147,11 +147,13 @@ fn a_negative_version_is_refused() {
             let result = version_prefix::decode::<S>(input.into());
             assert_eq!(
                 result,
-                Err(VersionPrefixError::Structure(DecodeError::UnsupportedVersion {
-                    message: S::NAME,
-                    version,
-                    versions: S::VERSIONS,
-                }))
+                Err(VersionPrefixError::Structure(
+                    DecodeError::UnsupportedVersion {
+                        message: S::NAME,
+                        version,
+                        versions: S::VERSIONS,
+                    }
+                ))
             );
         }
     }
@@ -210,7 +212,14 @@ fn counts_and_lengths_beyond_the_input_are_refused() {
     let (path, reason) = field(error);
     assert_eq!(path, "topics");
     assert!(
-        matches!(reason, Malformed::CountBeyondInput { count: 0x7fff_ffff, left: 3, .. }),
+        matches!(
+            reason,
+            Malformed::CountBeyondInput {
+                count: 0x7fff_ffff,
+                left: 3,
+                ..
+            }
+        ),
         "{reason:?}"
     );
 
@@ -245,7 +254,10 @@ fn a_leader_change_starts_with_its_own_version() {
     assert!(value.is_empty());
     assert_eq!(message.leader_id, BrokerId::new(3));
     let voters = |voters: &[klamm_wire::data::leader_change_message::Voter]| {
-        voters.iter().map(|voter| voter.voter_id.get()).collect::<Vec<_>>()
+        voters
+            .iter()
+            .map(|voter| voter.voter_id.get())
+            .collect::<Vec<_>>()
     };
     assert_eq!(voters(&message.voters), [3, 4]);
     assert_eq!(voters(&message.granting_voters), [3]);
@@ -264,7 +276,9 @@ fn what_must_be_known_is_refused_when_newer_or_longer() {
     let newer = [&[0, 1], &encoded[2..]].concat();
     assert!(matches!(
         version_prefix::decode::<DefaultPrincipalData>(newer.into()),
-        Err(VersionPrefixError::Structure(DecodeError::UnsupportedVersion { version: 1, .. }))
+        Err(VersionPrefixError::Structure(
+            DecodeError::UnsupportedVersion { version: 1, .. }
+        ))
     ));
     let longer = [&encoded[..], &[0]].concat();
     assert_eq!(
@@ -328,7 +342,10 @@ fn an_entry_of_a_transaction_index_is_34_bytes() {
         last_offset: Offset::new(120),
         last_stable_offset: Offset::new(118),
     };
-    assert_eq!(version_prefix::decode(entry.clone()), Ok((0, aborted.clone())));
+    assert_eq!(
+        version_prefix::decode(entry.clone()),
+        Ok((0, aborted.clone()))
+    );
     assert_eq!(version_prefix::encode(&aborted, 0), Ok(entry));
 }
 
