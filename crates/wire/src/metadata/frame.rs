@@ -99,7 +99,7 @@ pub fn encode<R: MetadataRecord>(record: &R, version: i16) -> Result<Bytes, Enco
 /// All of [`FrameError`] but [`FrameError::UnknownType`].
 pub fn decode<R: MetadataRecord>(mut value: Bytes) -> Result<(i16, R), FrameError> {
     let head = Head::take(&mut value)?;
-    if head.record_type != R::RECORD_TYPE.unsigned_abs().into() {
+    if head.record_type != u32::from(R::RECORD_TYPE.unsigned_abs()) {
         return Err(FrameError::OtherType {
             record_type: head.record_type,
             expected: R::NAME,

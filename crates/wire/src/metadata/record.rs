@@ -95,6 +95,11 @@ macro_rules! records_of_a_log {
                     $(Self::$record(_) => <$record>::VERSIONS,)*
                 }
             }
+
+            #[cfg(feature = "testing")]
+            pub(crate) fn add_to_catalogue(entries: &mut Vec<crate::testing::Entry>) {
+                $(crate::testing::metadata_record::<$record>(entries);)*
+            }
         }
 
         $(
