@@ -9,6 +9,7 @@ use klamm_wire::metadata::no_op::NoOpRecord;
 use klamm_wire::metadata::partition::PartitionRecord;
 use klamm_wire::metadata::{self, ClusterMetadataRecord, FrameError, RemoteLogMetadataRecord};
 use klamm_wire::{DecodeError, EncodeError, Malformed, Message, MetadataRecord, Versions};
+use proptest::prelude::*;
 use serde_json::Value;
 
 /// One value of a record in a golden file.
@@ -235,7 +236,6 @@ fn bytes_behind_a_record_are_refused() {
     );
 }
 
-/// Covers WI-016.
 #[test]
 fn a_count_beyond_the_input_is_refused() {
     let mut value = vec![1, 3, 0];
@@ -252,7 +252,6 @@ fn a_count_beyond_the_input_is_refused() {
     );
 }
 
-/// Covers WI-030.
 #[test]
 fn a_version_that_there_is_not_cannot_be_written() {
     for version in [-1, 1] {
@@ -266,4 +265,21 @@ fn a_version_that_there_is_not_cannot_be_written() {
         );
     }
     assert_eq!(NoOpRecord::RECORD_TYPE, 20);
+}
+
+proptest! {
+    /// Whatever follows the head of a frame, nothing panics.
+    #[test]
+    fn any_bytes_behind_a_head_are_read_or_refused(
+        record_type in 0..=30u8,
+        version in 0..=4u8,
+        body in prop::collection::vec(any::<u8>(), 0..128),
+    ) {
+        let value = Bytes::from([&[1, record_type, version], &body[..]].concat());
+        if let Ok((read, record)) = ClusterMetadataRecord::decode(value.clone()) {
+            prop_assert_eq!(record.record_type(), i16::from(record_type));
+            prop_assert!(record.versions().contains(read));
+        }
+        let _ = RemoteLogMetadataRecord::decode(value);
+    }
 }

@@ -198,7 +198,6 @@ fn every_beginning_is_refused() {
     refused(&snapshot(), 1);
 }
 
-/// Covers WI-016.
 #[test]
 fn counts_and_lengths_beyond_the_input_are_refused() {
     let topics = bytes("0000 7fffffff 0001 61");

@@ -95,11 +95,15 @@ pub enum VersionPrefixError {
 /// assert_eq!(version_prefix::decode::<EndTxnMarker>(value)?, (0, marker));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[expect(
+    clippy::missing_panics_doc,
+    reason = "no such structure has record batches"
+)]
 pub fn encode<S: VersionPrefixed>(structure: &S, version: i16) -> Result<Bytes, EncodeError> {
     let body = structure
         .encode(version)?
         .into_bytes()
-        .expect("no such structure has record batches, hence no gap");
+        .expect("only record batches can leave a gap");
     let mut bytes = BytesMut::with_capacity(size_of_val(&version) + body.len());
     bytes.extend_from_slice(&version.to_be_bytes());
     bytes.extend_from_slice(&body);

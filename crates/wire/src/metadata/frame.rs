@@ -74,11 +74,15 @@ pub enum FrameError {
 /// assert_eq!(metadata::decode::<NoOpRecord>(value)?, (0, NoOpRecord::default()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[expect(
+    clippy::missing_panics_doc,
+    reason = "no metadata record has record batches"
+)]
 pub fn encode<R: MetadataRecord>(record: &R, version: i16) -> Result<Bytes, EncodeError> {
     let body = record
         .encode(version)?
         .into_bytes()
-        .expect("no metadata record has record batches, hence no gap");
+        .expect("only record batches can leave a gap");
     let mut value = BytesMut::with_capacity(HEAD_LEN_MAX + body.len());
     for number in [
         FRAME_VERSION,
