@@ -17,10 +17,12 @@
 
 mod api_key;
 mod codec;
+pub mod data;
 mod error_code;
 mod form;
 pub mod header;
 pub mod messages;
+pub mod metadata;
 mod prelude;
 #[cfg(feature = "serde")]
 mod serialize;
