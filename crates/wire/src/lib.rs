@@ -17,11 +17,14 @@
 
 mod api_key;
 mod codec;
+pub mod data;
 mod error_code;
 mod features;
+mod form;
 mod frame;
 pub mod header;
 pub mod messages;
+pub mod metadata;
 mod offer;
 mod prelude;
 mod request;
@@ -39,6 +42,7 @@ pub use codec::{
 };
 pub use error_code::{ErrorCode, Retry};
 pub use features::FeatureLevels;
+pub use form::FormError;
 pub use frame::{FrameCodec, FrameError, Stranger};
 pub use offer::Offer;
 pub use request::{RequestError, RequestFrame, encode_request};

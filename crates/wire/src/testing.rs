@@ -7,7 +7,10 @@ use std::fmt;
 
 use bytes::Bytes;
 
-use crate::{AtVersion, DecodeError, EncodeError, Encoded, Message, Request, Response, Versions};
+use crate::{
+    AtVersion, DecodeError, EncodeError, Encoded, Message, MetadataRecord, Request, Response,
+    Versions,
+};
 
 pub use catalogue::catalogue;
 
@@ -112,4 +115,17 @@ where
     entries.push(entry::<R>(Kind::Request, Some(R::KEY.number())));
     let key = <R::Response as Response>::KEY;
     entries.push(entry::<R::Response>(Kind::Response, Some(key.number())));
+}
+
+/// Adds a structure that is neither asked nor answered.
+pub(crate) fn data<M: Message + crate::serialize::SerializeAt>(entries: &mut Vec<Entry>) {
+    entries.push(entry::<M>(Kind::Data, None));
+}
+
+/// Adds a record of the metadata log or of the remote log's.
+pub(crate) fn metadata_record<R>(entries: &mut Vec<Entry>)
+where
+    R: MetadataRecord + crate::serialize::SerializeAt,
+{
+    entries.push(entry::<R>(Kind::MetadataRecord, Some(R::RECORD_TYPE)));
 }
