@@ -22,7 +22,10 @@ macro_rules! number {
 
             #[inline]
             fn read(reader: &mut Reader<'_>, _: Context) -> Result<Self, ReadFault> {
-                reader.parse($parser).map($from)
+                match reader.parse($parser) {
+                    Ok(number) => Ok($from(number)),
+                    Err(fault) => Err(fault),
+                }
             }
 
             #[inline]

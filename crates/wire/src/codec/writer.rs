@@ -85,12 +85,6 @@ impl Writer {
         }
     }
 
-    /// The byte that says whether a nullable struct is there.
-    #[inline]
-    pub(crate) fn marker(&mut self, marker: i8) {
-        self.put(marker.to_be_bytes());
-    }
-
     /// The length in front of bytes or an array; measuring has seen that it fits.
     #[inline]
     pub(super) fn length(&mut self, len: usize, context: Context) {
