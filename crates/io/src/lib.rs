@@ -1,1 +1,19 @@
-//! io
+//! The seams between Klamm and the machine: time, files and sockets.
+//!
+//! Whoever needs one of them takes it through its constructor as a type parameter, so that the
+//! real side costs a direct call and the simulated side can lose what was not synced, tear
+//! writes, jump in time and fail on demand. The crate knows neither Kafka nor logs.
+//!
+//! Read first: [`Clock`], [`Disk`] with [`DiskFile`].
+
+mod clock;
+mod disk;
+mod disk_error;
+mod file_range;
+mod real_disk;
+
+pub use clock::{Clock, SystemClock};
+pub use disk::{Disk, DiskFile, Entry, FileKind, Metadata, OpenMode, Space};
+pub use disk_error::{DiskError, DiskErrorKind, DiskOperation};
+pub use file_range::FileRange;
+pub use real_disk::{RealDisk, RealFile, RealLock};
