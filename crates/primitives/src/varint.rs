@@ -67,29 +67,15 @@ impl Encoded {
 /// [`VarintError::Truncated`] where the input ends first, [`VarintError::TooLong`] where the
 /// fifth byte has its high bit set.
 #[inline]
-pub const fn read_u32(input: &[u8]) -> Result<(u32, usize), VarintError> {
-    // Most lengths, counts and tags are one byte.
-    if let Some(&first) = input.first()
-        && first < 0x80
-    {
-        return Ok((first as u32, 1));
-    }
-    let mut value = 0u32;
-    let mut at = 0;
-    while at < LEN_MAX_32 {
-        if at == input.len() {
-            return Err(VarintError::Truncated);
-        }
-        let byte = input[at];
-        value |= ((byte & 0x7f) as u32) << (7 * at);
-        at += 1;
-        if byte < 0x80 {
-            return Ok((value, at));
+pub fn read_u32(input: &[u8]) -> Result<(u32, usize), VarintError> {
+    let mut value = 0;
+    for (at, byte) in input.iter().take(LEN_MAX_32).enumerate() {
+        value |= u32::from(byte & 0x7f) << (7 * at);
+        if *byte < 0x80 {
+            return Ok((value, at + 1));
         }
     }
-    Err(VarintError::TooLong {
-        len_max: LEN_MAX_32,
-    })
+    Err(unfinished(input, LEN_MAX_32))
 }
 
 /// Reads an unsigned varlong; as [`read_u32`], with ten bytes at most.
@@ -97,28 +83,25 @@ pub const fn read_u32(input: &[u8]) -> Result<(u32, usize), VarintError> {
 /// # Errors
 /// As [`read_u32`].
 #[inline]
-pub const fn read_u64(input: &[u8]) -> Result<(u64, usize), VarintError> {
-    if let Some(&first) = input.first()
-        && first < 0x80
-    {
-        return Ok((first as u64, 1));
-    }
-    let mut value = 0u64;
-    let mut at = 0;
-    while at < LEN_MAX_64 {
-        if at == input.len() {
-            return Err(VarintError::Truncated);
-        }
-        let byte = input[at];
-        value |= ((byte & 0x7f) as u64) << (7 * at);
-        at += 1;
-        if byte < 0x80 {
-            return Ok((value, at));
+pub fn read_u64(input: &[u8]) -> Result<(u64, usize), VarintError> {
+    let mut value = 0;
+    for (at, byte) in input.iter().take(LEN_MAX_64).enumerate() {
+        value |= u64::from(byte & 0x7f) << (7 * at);
+        if *byte < 0x80 {
+            return Ok((value, at + 1));
         }
     }
-    Err(VarintError::TooLong {
-        len_max: LEN_MAX_64,
-    })
+    Err(unfinished(input, LEN_MAX_64))
+}
+
+/// Why no byte was the last of a number.
+#[cold]
+fn unfinished(input: &[u8], len_max: usize) -> VarintError {
+    if input.len() < len_max {
+        VarintError::Truncated
+    } else {
+        VarintError::TooLong { len_max }
+    }
 }
 
 /// Reads a zigzag varint.
@@ -126,14 +109,10 @@ pub const fn read_u64(input: &[u8]) -> Result<(u64, usize), VarintError> {
 /// # Errors
 /// As [`read_u32`].
 #[inline]
-pub const fn read_i32(input: &[u8]) -> Result<(i32, usize), VarintError> {
-    match read_u32(input) {
-        Ok((zigzag, len)) => Ok((
-            (zigzag >> 1).cast_signed() ^ -((zigzag & 1).cast_signed()),
-            len,
-        )),
-        Err(error) => Err(error),
-    }
+pub fn read_i32(input: &[u8]) -> Result<(i32, usize), VarintError> {
+    let (zigzag, len) = read_u32(input)?;
+    let sign = -(zigzag & 1).cast_signed();
+    Ok(((zigzag >> 1).cast_signed() ^ sign, len))
 }
 
 /// Reads a zigzag varlong.
@@ -141,14 +120,10 @@ pub const fn read_i32(input: &[u8]) -> Result<(i32, usize), VarintError> {
 /// # Errors
 /// As [`read_u64`].
 #[inline]
-pub const fn read_i64(input: &[u8]) -> Result<(i64, usize), VarintError> {
-    match read_u64(input) {
-        Ok((zigzag, len)) => Ok((
-            (zigzag >> 1).cast_signed() ^ -((zigzag & 1).cast_signed()),
-            len,
-        )),
-        Err(error) => Err(error),
-    }
+pub fn read_i64(input: &[u8]) -> Result<(i64, usize), VarintError> {
+    let (zigzag, len) = read_u64(input)?;
+    let sign = -(zigzag & 1).cast_signed();
+    Ok(((zigzag >> 1).cast_signed() ^ sign, len))
 }
 
 /// Writes an unsigned varint, to be copied from. To write behind a `Vec`, [`append_u32`] is
