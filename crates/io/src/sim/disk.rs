@@ -4,6 +4,8 @@ mod content;
 mod fault;
 mod file;
 #[cfg(test)]
+mod random_calls;
+#[cfg(test)]
 mod tests;
 mod tree;
 
