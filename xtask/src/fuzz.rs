@@ -107,26 +107,46 @@ fn run_each(workspace: &Workspace, targets: &[Target<'_>], each: Duration) -> Re
         targets.len(),
         each.as_secs()
     );
-    for Target { program, name } in targets {
-        println!("--- {}: {name}", program.package);
+    for target in targets {
+        println!("--- {}: {}", target.program.package, target.name);
         if guided {
-            let scope = [
-                "bolero",
-                "test",
-                "--package",
-                &program.package,
-                "--all-features",
-            ];
-            let time = format!("{}s", each.as_secs());
-            let mut bolero = nightly_cargo(workspace.root(), scope);
-            command::run(bolero.args(["--time", &time, name]))?;
+            run_guided(workspace, target, each)?;
         } else {
-            let limit = each.as_millis().to_string();
-            let exactly = [name, "--exact", "--nocapture"];
-            command::run(program.command().args(exactly).env(TIME_LIMIT, limit))?;
+            run_random(target, each)?;
         }
     }
     Ok(())
+}
+
+/// Runs a target under libFuzzer. It is built with other flags than anything else, so elsewhere.
+fn run_guided(workspace: &Workspace, target: &Target<'_>, time: Duration) -> Result<()> {
+    let package = &*target.program.package;
+    let scope = [
+        "bolero",
+        "test",
+        &target.name,
+        "--package",
+        package,
+        "--all-features",
+    ];
+    let mut bolero = nightly_cargo(workspace.root(), scope);
+    bolero
+        .arg("--target-dir")
+        .arg(workspace.target_directory().join("bolero"));
+    command::run(bolero.args(["-T", &format!("{}s", time.as_secs())]))
+}
+
+/// Runs a target on its corpus and on random input.
+fn run_random(target: &Target<'_>, time: Duration) -> Result<()> {
+    let exactly = [target.name.as_str(), "--exact", "--nocapture"];
+    let limit = time.as_millis().to_string();
+    command::run(
+        target
+            .program
+            .command()
+            .args(exactly)
+            .env(TIME_LIMIT, limit),
+    )
 }
 
 fn share(total: Duration, count: usize) -> Option<Duration> {
