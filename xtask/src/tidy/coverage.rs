@@ -90,10 +90,9 @@ impl<'a> Coverage<'a> {
                 }
             }
         }
-        let unexplained = self.open().filter(|open| open.reason.is_none());
-        let ids: Vec<String> = unexplained.map(|open| open.entry.id.to_string()).collect();
-        if !ids.is_empty() {
-            let what = format!("neither a test nor a note names {}", ids.join(", "));
+        let unexplained = self.unexplained();
+        if !unexplained.is_empty() {
+            let what = format!("neither a test nor a note names {}", unexplained.join(", "));
             findings.push(Finding::warning(COVERAGE_NOTES, what));
         }
         findings
@@ -109,6 +108,26 @@ impl<'a> Coverage<'a> {
                 entry,
                 reason: self.notes.for_id(entry.id).map(|note| note.reason.as_str()),
             })
+    }
+
+    /// The ids marked 1 and 2 that neither a test nor a note names, as spans where they follow one
+    /// another in the catalogue.
+    fn unexplained(&self) -> Vec<String> {
+        let is_open = |entry: &Entry| {
+            entry.is_due()
+                && !self.covered.contains(&entry.id)
+                && self.notes.for_id(entry.id).is_none()
+        };
+        let runs = self
+            .catalogue
+            .entries
+            .chunk_by(|a, b| is_open(a) == is_open(b) && a.id.list() == b.id.list());
+        runs.filter(|run| is_open(&run[0]))
+            .map(|run| match run {
+                [first, .., last] => format!("{}..{}", first.id, last.id),
+                _ => run[0].id.to_string(),
+            })
+            .collect()
     }
 
     /// Counts by list, in the catalogue's order.
@@ -181,6 +200,19 @@ mod tests {
         let found = findings(&["WI-001..WI-002"], "");
         assert_eq!(found.len(), 1);
         assert!(found[0].contains("WI-004"), "{}", found[0]);
+    }
+
+    #[test]
+    fn neighbours_without_test_and_note_are_named_as_a_span() {
+        let what = "warning: docs/coverage-notes.txt: neither a test nor a note names";
+        assert_eq!(
+            findings(&["WI-004"], ""),
+            [format!("{what} WI-001..WI-002")]
+        );
+        assert_eq!(
+            findings(&["WI-002"], ""),
+            [format!("{what} WI-001, WI-004")]
+        );
     }
 
     #[test]
