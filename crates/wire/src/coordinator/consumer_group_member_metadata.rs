@@ -31,7 +31,7 @@ pub struct ConsumerGroupMemberMetadataValue {
     /// The topics that it subscribes to by name.
     pub subscribed_topic_names: Vec<ByteString>,
     /// The pattern that it subscribes by, in RE2's syntax; `None` or empty for none. What it
-    /// matches is in [`consumer_group_regular_expression`](super::consumer_group_regular_expression).
+    /// matches is kept by [record type 16](super::consumer_group_regular_expression).
     #[wire(nullable = ..)]
     pub subscribed_topic_regex: Option<ByteString>,
     /// Milliseconds that it may take to give up partitions; -1 when not told.

@@ -2,7 +2,7 @@
 //!
 //! Flexible from the start; v1 lets the caller insist on the present number of replicas
 //! (KIP-860). The answer comes when the move has begun, not when it has ended: see
-//! [`ListPartitionReassignmentsRequest`](super::list_partition_reassignments::ListPartitionReassignmentsRequest).
+//! [`list_partition_reassignments`](super::list_partition_reassignments).
 
 use crate::prelude::*;
 
