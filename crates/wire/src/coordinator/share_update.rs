@@ -3,9 +3,8 @@
 //! Applied on top of [`share_snapshot`](super::share_snapshot) and of the updates before it. It
 //! has no state epoch: that changes by a snapshot only.
 
-use crate::prelude::*;
-
 use super::share_snapshot::StateBatch;
+use crate::prelude::*;
 
 /// Names the share partition.
 #[derive(Debug, Clone, PartialEq, Message)]
