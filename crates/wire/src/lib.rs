@@ -17,6 +17,7 @@
 
 mod api_key;
 mod codec;
+pub mod coordinator;
 mod error_code;
 pub mod header;
 pub mod messages;

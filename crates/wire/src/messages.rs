@@ -14,10 +14,43 @@
 //! Numbers that have a meaning have a type of their own; plain integers carry their unit in their
 //! name. `unknown_tags` keeps tagged fields that a later schema may have.
 
+pub mod allocate_producer_ids;
+pub mod alter_client_quotas;
+pub mod alter_partition;
+pub mod alter_partition_reassignments;
+pub mod alter_user_scram_credentials;
 pub mod api_versions;
+pub mod begin_quorum_epoch;
+pub mod broker_heartbeat;
+pub mod broker_registration;
+pub mod create_delegation_token;
+pub mod create_partitions;
 pub mod create_topics;
+pub mod delete_groups;
+pub mod describe_client_quotas;
+pub mod describe_cluster;
+pub mod describe_delegation_token;
+pub mod describe_log_dirs;
+pub mod describe_producers;
+pub mod describe_quorum;
+pub mod describe_transactions;
+pub mod describe_user_scram_credentials;
+pub mod elect_leaders;
+pub mod end_quorum_epoch;
+pub mod envelope;
+pub mod expire_delegation_token;
 pub mod fetch;
+pub mod fetch_snapshot;
+pub mod incremental_alter_configs;
 pub mod init_producer_id;
 pub mod list_offsets;
+pub mod list_partition_reassignments;
+pub mod list_transactions;
 pub mod metadata;
+pub mod offset_delete;
 pub mod produce;
+pub mod renew_delegation_token;
+pub mod sasl_authenticate;
+pub mod unregister_broker;
+pub mod update_features;
+pub mod vote;
