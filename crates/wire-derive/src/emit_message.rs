@@ -14,10 +14,10 @@ pub(crate) fn message(schema: &Schema) -> TokenStream {
     let name = &schema.name;
     let text = name.to_string();
     let (min, max) = (head.versions.min, head.versions.max);
-    let flexible = match head.flexible {
-        Some(first) => quote!(::core::option::Option::Some(#first)),
-        None => quote!(::core::option::Option::None),
-    };
+    let flexible = head.flexible.map_or_else(
+        || quote!(::core::option::Option::None),
+        |first| quote!(::core::option::Option::Some(#first)),
+    );
     let latest_unstable = head.latest_unstable;
     let kind = kind(schema, head);
     quote! {

@@ -10,6 +10,7 @@ mod emit_decode;
 mod emit_defaults;
 mod emit_encode;
 mod emit_message;
+mod emit_serialize;
 mod field;
 mod head;
 mod range;
@@ -46,6 +47,7 @@ fn expand(schema: syn::Result<Schema>) -> TokenStream {
     let (measure, write) = (emit_encode::measure(&schema), emit_encode::write(&schema));
     let is_default = emit_defaults::is_default(&schema);
     let message = emit_message::message(&schema);
+    let serialize = emit_serialize::serialize(&schema);
     quote! {
         #defaults
 
@@ -64,6 +66,8 @@ fn expand(schema: syn::Result<Schema>) -> TokenStream {
         }
 
         #message
+
+        #serialize
     }
     .into()
 }

@@ -1,14 +1,18 @@
-//! [`ApiKey`]: which request it is.
+//! [`ApiKey`]: which request it is, and what is known of each.
 
-/// Makes the enum and its conversions.
+use crate::codec::{Listeners, Message, Request, Versions};
+
+/// Makes the enum out of a table: number, name, and the request's type, or `gone` for a key whose
+/// message is no more. What the type says of itself is not repeated. In brackets stand versions
+/// that the newest release of Apache Kafka (4.3) lacks: a server does not offer them yet.
 macro_rules! api_keys {
-    ($($number:literal $name:ident,)*) => {
+    ($($number:literal $name:ident: $($request:ident)::+ $(($($released:tt)+))?;)*) => {
         /// The number in front of every request.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(i16)]
         pub enum ApiKey {
             $(
-                #[doc = concat!(stringify!($name), " (", stringify!($number), ").")]
+                #[doc = concat!("`", stringify!($name), "`, key ", stringify!($number), ".")]
                 $name = $number,
             )*
         }
@@ -31,106 +35,184 @@ macro_rules! api_keys {
                     $(Self::$name => stringify!($name),)*
                 }
             }
+
+            /// What the request's type says; `None` if the message is gone.
+            const fn facts(self) -> Option<Facts> {
+                match self {
+                    $(Self::$name => facts!($($request)::+ $(, $($released)+)?),)*
+                }
+            }
+        }
+
+        /// All requests and responses.
+        #[cfg(feature = "testing")]
+        pub(crate) fn messages() -> Vec<crate::testing::Entry> {
+            let mut messages = Vec::new();
+            $(pair!(messages, $($request)::+);)*
+            messages
         }
     };
 }
 
+macro_rules! facts {
+    (gone $($rest:tt)*) => {
+        None
+    };
+    ($($request:ident)::+) => {
+        Some(Facts::of::<crate::messages::$($request)::+>(Released::All))
+    };
+    ($($request:ident)::+, not released) => {
+        Some(Facts::of::<crate::messages::$($request)::+>(Released::None))
+    };
+    ($($request:ident)::+, released up to $max:literal) => {
+        Some(Facts::of::<crate::messages::$($request)::+>(Released::UpTo($max)))
+    };
+}
+
+#[cfg(feature = "testing")]
+macro_rules! pair {
+    ($messages:ident, gone) => {};
+    ($messages:ident, $($request:ident)::+) => {
+        crate::testing::pair::<crate::messages::$($request)::+>(&mut $messages);
+    };
+}
+
 api_keys! {
-    0 Produce,
-    1 Fetch,
-    2 ListOffsets,
-    3 Metadata,
-    4 LeaderAndIsr,
-    5 StopReplica,
-    6 UpdateMetadata,
-    7 ControlledShutdown,
-    8 OffsetCommit,
-    9 OffsetFetch,
-    10 FindCoordinator,
-    11 JoinGroup,
-    12 Heartbeat,
-    13 LeaveGroup,
-    14 SyncGroup,
-    15 DescribeGroups,
-    16 ListGroups,
-    17 SaslHandshake,
-    18 ApiVersions,
-    19 CreateTopics,
-    20 DeleteTopics,
-    21 DeleteRecords,
-    22 InitProducerId,
-    23 OffsetForLeaderEpoch,
-    24 AddPartitionsToTxn,
-    25 AddOffsetsToTxn,
-    26 EndTxn,
-    27 WriteTxnMarkers,
-    28 TxnOffsetCommit,
-    29 DescribeAcls,
-    30 CreateAcls,
-    31 DeleteAcls,
-    32 DescribeConfigs,
-    33 AlterConfigs,
-    34 AlterReplicaLogDirs,
-    35 DescribeLogDirs,
-    36 SaslAuthenticate,
-    37 CreatePartitions,
-    38 CreateDelegationToken,
-    39 RenewDelegationToken,
-    40 ExpireDelegationToken,
-    41 DescribeDelegationToken,
-    42 DeleteGroups,
-    43 ElectLeaders,
-    44 IncrementalAlterConfigs,
-    45 AlterPartitionReassignments,
-    46 ListPartitionReassignments,
-    47 OffsetDelete,
-    48 DescribeClientQuotas,
-    49 AlterClientQuotas,
-    50 DescribeUserScramCredentials,
-    51 AlterUserScramCredentials,
-    52 Vote,
-    53 BeginQuorumEpoch,
-    54 EndQuorumEpoch,
-    55 DescribeQuorum,
-    56 AlterPartition,
-    57 UpdateFeatures,
-    58 Envelope,
-    59 FetchSnapshot,
-    60 DescribeCluster,
-    61 DescribeProducers,
-    62 BrokerRegistration,
-    63 BrokerHeartbeat,
-    64 UnregisterBroker,
-    65 DescribeTransactions,
-    66 ListTransactions,
-    67 AllocateProducerIds,
-    68 ConsumerGroupHeartbeat,
-    69 ConsumerGroupDescribe,
-    70 ControllerRegistration,
-    71 GetTelemetrySubscriptions,
-    72 PushTelemetry,
-    73 AssignReplicasToDirs,
-    74 ListConfigResources,
-    75 DescribeTopicPartitions,
-    76 ShareGroupHeartbeat,
-    77 ShareGroupDescribe,
-    78 ShareFetch,
-    79 ShareAcknowledge,
-    80 AddRaftVoter,
-    81 RemoveRaftVoter,
-    82 UpdateRaftVoter,
-    83 InitializeShareGroupState,
-    84 ReadShareGroupState,
-    85 WriteShareGroupState,
-    86 DeleteShareGroupState,
-    87 ReadShareGroupStateSummary,
-    88 StreamsGroupHeartbeat,
-    89 StreamsGroupDescribe,
-    90 DescribeShareGroupOffsets,
-    91 AlterShareGroupOffsets,
-    92 DeleteShareGroupOffsets,
-    93 StreamsGroupTopologyDescriptionUpdate,
-    94 UnregisterController,
+    0 Produce: produce::ProduceRequest;
+    1 Fetch: fetch::FetchRequest;
+    2 ListOffsets: list_offsets::ListOffsetsRequest;
+    3 Metadata: metadata::MetadataRequest;
+    4 LeaderAndIsr: gone;
+    5 StopReplica: gone;
+    6 UpdateMetadata: gone;
+    7 ControlledShutdown: gone;
+    8 OffsetCommit: gone;
+    9 OffsetFetch: gone;
+    10 FindCoordinator: gone;
+    11 JoinGroup: gone;
+    12 Heartbeat: gone;
+    13 LeaveGroup: gone;
+    14 SyncGroup: gone;
+    15 DescribeGroups: gone;
+    16 ListGroups: gone;
+    17 SaslHandshake: gone;
+    18 ApiVersions: api_versions::ApiVersionsRequest (released up to 4);
+    19 CreateTopics: create_topics::CreateTopicsRequest;
+    20 DeleteTopics: gone;
+    21 DeleteRecords: gone;
+    22 InitProducerId: init_producer_id::InitProducerIdRequest;
+    23 OffsetForLeaderEpoch: gone;
+    24 AddPartitionsToTxn: gone;
+    25 AddOffsetsToTxn: gone;
+    26 EndTxn: gone;
+    27 WriteTxnMarkers: gone;
+    28 TxnOffsetCommit: gone (released up to 5);
+    29 DescribeAcls: gone;
+    30 CreateAcls: gone;
+    31 DeleteAcls: gone;
+    32 DescribeConfigs: gone;
+    33 AlterConfigs: gone;
+    34 AlterReplicaLogDirs: gone;
+    35 DescribeLogDirs: gone;
+    36 SaslAuthenticate: gone;
+    37 CreatePartitions: gone;
+    38 CreateDelegationToken: gone;
+    39 RenewDelegationToken: gone;
+    40 ExpireDelegationToken: gone;
+    41 DescribeDelegationToken: gone;
+    42 DeleteGroups: gone (released up to 2);
+    43 ElectLeaders: gone;
+    44 IncrementalAlterConfigs: gone;
+    45 AlterPartitionReassignments: gone;
+    46 ListPartitionReassignments: gone;
+    47 OffsetDelete: gone;
+    48 DescribeClientQuotas: gone;
+    49 AlterClientQuotas: gone;
+    50 DescribeUserScramCredentials: gone;
+    51 AlterUserScramCredentials: gone;
+    52 Vote: gone;
+    53 BeginQuorumEpoch: gone;
+    54 EndQuorumEpoch: gone;
+    55 DescribeQuorum: gone;
+    56 AlterPartition: gone;
+    57 UpdateFeatures: gone;
+    58 Envelope: gone;
+    59 FetchSnapshot: gone;
+    60 DescribeCluster: gone;
+    61 DescribeProducers: gone;
+    62 BrokerRegistration: gone;
+    63 BrokerHeartbeat: gone;
+    64 UnregisterBroker: gone;
+    65 DescribeTransactions: gone;
+    66 ListTransactions: gone;
+    67 AllocateProducerIds: gone;
+    68 ConsumerGroupHeartbeat: gone;
+    69 ConsumerGroupDescribe: gone;
+    70 ControllerRegistration: gone;
+    71 GetTelemetrySubscriptions: gone;
+    72 PushTelemetry: gone;
+    73 AssignReplicasToDirs: gone;
+    74 ListConfigResources: gone;
+    75 DescribeTopicPartitions: gone;
+    76 ShareGroupHeartbeat: gone;
+    77 ShareGroupDescribe: gone;
+    78 ShareFetch: gone;
+    79 ShareAcknowledge: gone;
+    80 AddRaftVoter: gone;
+    81 RemoveRaftVoter: gone;
+    82 UpdateRaftVoter: gone;
+    83 InitializeShareGroupState: gone;
+    84 ReadShareGroupState: gone;
+    85 WriteShareGroupState: gone;
+    86 DeleteShareGroupState: gone;
+    87 ReadShareGroupStateSummary: gone;
+    88 StreamsGroupHeartbeat: gone (released up to 0);
+    89 StreamsGroupDescribe: gone (released up to 0);
+    90 DescribeShareGroupOffsets: gone;
+    91 AlterShareGroupOffsets: gone;
+    92 DeleteShareGroupOffsets: gone;
+    93 StreamsGroupTopologyDescriptionUpdate: gone (not released);
+    94 UnregisterController: gone (not released);
+}
+
+/// A kind of listener.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Listener {
+    /// One of a broker, for clients and other brokers.
+    Broker,
+    /// One of a controller.
+    Controller,
+}
+
+/// Which versions the newest release has.
+#[derive(Debug, Clone, Copy)]
+enum Released {
+    All,
+    UpTo(i16),
+    None,
+}
+
+/// What a request's and its response's types say.
+struct Facts {
+    versions: Versions,
+    released: Released,
+    latest_unstable: bool,
+    listeners: Listeners,
+    request_flexible_since: Option<i16>,
+    response_flexible_since: Option<i16>,
+}
+
+impl Facts {
+    const fn of<R: Request>(released: Released) -> Self {
+        Self {
+            versions: R::VERSIONS,
+            released,
+            latest_unstable: R::LATEST_UNSTABLE,
+            listeners: R::LISTENERS,
+            request_flexible_since: R::FLEXIBLE_SINCE,
+            response_flexible_since: <R::Response as Message>::FLEXIBLE_SINCE,
+        }
+    }
 }
 
 impl ApiKey {
@@ -139,11 +221,97 @@ impl ApiKey {
         self as i16
     }
 
+    /// The versions that this crate reads and writes; `None` if the message is gone and the key
+    /// only keeps its number.
+    pub const fn versions(self) -> Option<Versions> {
+        match self.facts() {
+            Some(facts) => Some(facts.versions),
+            None => None,
+        }
+    }
+
+    /// The versions that a server takes: those that have been released, without a highest one
+    /// that may still change unless `unstable` (`unstable.api.versions.enable`). `None` if none
+    /// is left.
+    pub const fn served(self, unstable: bool) -> Option<Versions> {
+        let Some(facts) = self.facts() else {
+            return None;
+        };
+        let Versions { min, mut max } = facts.versions;
+        if facts.latest_unstable && !unstable {
+            max -= 1;
+        }
+        match facts.released {
+            Released::None => return None,
+            Released::UpTo(released) if released < max => max = released,
+            Released::UpTo(_) | Released::All => {}
+        }
+        if min <= max {
+            Some(Versions { min, max })
+        } else {
+            None
+        }
+    }
+
+    /// The versions that a server lists when asked: those that it serves, but for Produce, which
+    /// brokers list from version 0 although nothing below 3 is served. Some versions of
+    /// librdkafka would otherwise not compress (KAFKA-18659).
+    pub const fn advertised(self, unstable: bool) -> Option<Versions> {
+        match (self, self.served(unstable)) {
+            (Self::Produce, Some(Versions { max, .. })) => Some(Versions { min: 0, max }),
+            (_, served) => served,
+        }
+    }
+
+    /// Whether a listener of this kind takes the request.
+    pub const fn is_for(self, listener: Listener) -> bool {
+        match (self.facts(), listener) {
+            (Some(facts), Listener::Broker) => facts.listeners.broker,
+            (Some(facts), Listener::Controller) => facts.listeners.controller,
+            (None, _) => false,
+        }
+    }
+
+    /// The version of the header in front of a request of this version.
+    ///
+    /// It can be asked for versions that do not exist, so that the header of a request that must
+    /// be refused can still be read. `ControlledShutdown` version 0, long gone, was the only
+    /// request without a client id (header version 0), which this crate does not read.
+    pub const fn request_header_version(self, version: i16) -> i16 {
+        match self.facts() {
+            Some(facts) if is_flexible(facts.request_flexible_since, version) => 2,
+            _ => 1,
+        }
+    }
+
+    /// The version of the header in front of a response of this version. That of `ApiVersions` is
+    /// 0 always, as the client does not know yet what the server speaks.
+    pub const fn response_header_version(self, version: i16) -> i16 {
+        match (self, self.facts()) {
+            (Self::ApiVersions, _) => 0,
+            (_, Some(facts)) if is_flexible(facts.response_flexible_since, version) => 1,
+            _ => 0,
+        }
+    }
+
     /// The key that an attribute names; an unknown one does not compile.
     pub(crate) const fn known(number: i16) -> Self {
         match Self::from_number(number) {
             Some(key) => key,
             None => panic!("no API has this key"),
         }
+    }
+}
+
+const fn is_flexible(since: Option<i16>, version: i16) -> bool {
+    match since {
+        Some(first) => version >= first,
+        None => false,
+    }
+}
+
+impl std::fmt::Display for ApiKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
     }
 }

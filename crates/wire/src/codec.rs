@@ -23,6 +23,8 @@ mod writer;
 pub(crate) use context::Context;
 pub(crate) use fault::{MeasureFault, ReadFault};
 pub(crate) use measure::Measure;
+#[cfg(feature = "serde")]
+pub(crate) use message::context_of;
 pub(crate) use reader::Reader;
 pub(crate) use value::{Nullable, Value, nullable_struct};
 pub(crate) use writer::Writer;

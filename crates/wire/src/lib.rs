@@ -22,11 +22,17 @@ mod error_code;
 pub mod header;
 pub mod messages;
 mod prelude;
+#[cfg(feature = "serde")]
+mod serialize;
+#[cfg(feature = "testing")]
+pub mod testing;
 
-pub use api_key::ApiKey;
+pub use api_key::{ApiKey, Listener};
 pub use codec::{
     CoordinatorKey, CoordinatorValue, DecodeError, EncodeError, Encoded, FieldPath, Listeners,
     Malformed, Message, MetadataRecord, Piece, Records, Request, Response, Step, Unencodable,
     UnknownTags, Versions,
 };
 pub use error_code::ErrorCode;
+#[cfg(feature = "serde")]
+pub use serialize::AtVersion;

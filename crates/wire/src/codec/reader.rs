@@ -84,6 +84,7 @@ impl<'a> Reader<'a> {
 
     #[cold]
     #[inline(never)]
+    #[expect(clippy::needless_pass_by_value, reason = "the error ends here")]
     fn refused(&self, error: nom::Err<Malformed>) -> ReadFault {
         let reason = match error {
             nom::Err::Error(reason) | nom::Err::Failure(reason) => reason,

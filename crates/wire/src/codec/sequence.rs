@@ -47,12 +47,11 @@ impl Nullable for ByteString {
         measure: &mut Measure,
         context: Context,
     ) -> Result<(), MeasureFault> {
-        match value {
-            Some(text) => measure.string(text, context),
-            None => {
-                measure.null_string(context);
-                Ok(())
-            }
+        if let Some(text) = value {
+            measure.string(text, context)
+        } else {
+            measure.null_string(context);
+            Ok(())
         }
     }
 
@@ -95,12 +94,11 @@ impl Nullable for Bytes {
         measure: &mut Measure,
         context: Context,
     ) -> Result<(), MeasureFault> {
-        match value {
-            Some(bytes) => bytes.measure(measure, context),
-            None => {
-                measure.null(context);
-                Ok(())
-            }
+        if let Some(bytes) = value {
+            bytes.measure(measure, context)
+        } else {
+            measure.null(context);
+            Ok(())
         }
     }
 
@@ -148,12 +146,11 @@ impl Nullable for Records {
         measure: &mut Measure,
         context: Context,
     ) -> Result<(), MeasureFault> {
-        match value {
-            Some(records) => records.measure(measure, context),
-            None => {
-                measure.null(context);
-                Ok(())
-            }
+        if let Some(records) = value {
+            records.measure(measure, context)
+        } else {
+            measure.null(context);
+            Ok(())
         }
     }
 
@@ -205,12 +202,11 @@ impl<T: Value> Nullable for Vec<T> {
         measure: &mut Measure,
         context: Context,
     ) -> Result<(), MeasureFault> {
-        match value {
-            Some(values) => values.measure(measure, context),
-            None => {
-                measure.null(context);
-                Ok(())
-            }
+        if let Some(values) = value {
+            values.measure(measure, context)
+        } else {
+            measure.null(context);
+            Ok(())
         }
     }
 

@@ -1,9 +1,9 @@
 //! Produce (key 0): appends record batches to partitions.
 //!
 //! v9 is flexible. From v10 an answer of a partition that has moved tells the new leader and its
-//! address. v13 names topics by id. Versions 0 to 2 are gone from brokers, although they still
-//! advertise them A request with
-//! `acks` 0 gets no answer.
+//! address. v13 names topics by id. Versions 0 to 2 are gone, although brokers still advertise
+//! them: see [`ApiKey::advertised`](crate::ApiKey::advertised). A request with `acks` 0 gets no
+//! answer.
 
 use crate::prelude::*;
 
