@@ -7,6 +7,7 @@ use std::fmt;
 
 use bytes::Bytes;
 
+use crate::coordinator::RecordKey;
 use crate::{AtVersion, DecodeError, EncodeError, Encoded, Message, Request, Response, Versions};
 
 pub use catalogue::catalogue;
@@ -112,4 +113,15 @@ where
     entries.push(entry::<R>(Kind::Request, Some(R::KEY.number())));
     let key = <R::Response as Response>::KEY;
     entries.push(entry::<R::Response>(Kind::Response, Some(key.number())));
+}
+
+/// Adds the key of a coordinator's record and its value.
+pub(crate) fn record<K>(entries: &mut Vec<Entry>)
+where
+    K: RecordKey + crate::serialize::SerializeAt,
+    K::Value: crate::serialize::SerializeAt,
+{
+    let key = Some(K::RECORD_TYPE);
+    entries.push(entry::<K>(Kind::CoordinatorKey, key));
+    entries.push(entry::<K::Value>(Kind::CoordinatorValue, key));
 }

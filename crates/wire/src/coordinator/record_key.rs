@@ -116,6 +116,14 @@ macro_rules! record_keys {
                     Self::Unknown { record_type } => *record_type,
                 }
             }
+
+            /// The keys and values of all known types.
+            #[cfg(feature = "testing")]
+            pub(crate) fn messages() -> Vec<crate::testing::Entry> {
+                let mut messages = Vec::new();
+                $(crate::testing::record::<$key>(&mut messages);)*
+                messages
+            }
         }
 
         $(
