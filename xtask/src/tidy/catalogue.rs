@@ -10,7 +10,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use super::ids::Id;
 
 /// The lists in the order in which the page shows them: each file with its title.
-const FILES: [(&str, &str); 12] = [
+const FILES: [(&str, &str); 13] = [
     ("flows", "flow steps"),
     ("wire", "the wire"),
     ("records", "record batches"),
@@ -23,6 +23,7 @@ const FILES: [(&str, &str); 12] = [
     ("producer", "the producer"),
     ("controller", "controllers"),
     ("coordinator", "groups and transactions"),
+    ("traps", "traps"),
 ];
 
 /// All ids there are.

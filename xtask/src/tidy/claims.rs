@@ -2,8 +2,8 @@
 //!
 //! Two forms count and no other. A test's name may begin with ids: `wi_001_unsigned_varint`,
 //! `p6_4_frames_over_several_reads`. A doc line of a test may begin with `Covers`, then ids and spans
-//! of ids with commas between, up to a full stop, over several lines if need be:
-//! `/// Covers WI-001, RB-020..RB-023, P5.4.` An ignored test shows nothing.
+//! of ids with commas between, over several lines if need be; a full stop, a colon or another word
+//! ends them: `/// Covers WI-001, RB-020..RB-023, P5.4.` An ignored test shows nothing.
 
 use std::ops::RangeInclusive;
 
@@ -118,52 +118,74 @@ impl Head {
     }
 }
 
-/// The claims in doc lines, and those lines that cannot be read as claims.
+/// Where in a doc comment a word stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Within {
+    /// No claim.
+    Prose,
+    /// The ids of a claim.
+    Ids,
+    /// The sentence that goes on after them.
+    Sentence,
+}
+
+/// The claims in doc lines, and what looks like a claim and cannot be read as one.
 fn documented(docs: &[(usize, String)], path: &str) -> (Vec<Claim>, Vec<Finding>) {
     let (mut claims, mut findings) = (Vec::new(), Vec::new());
-    let mut open = false;
+    let mut within = Within::Prose;
     for (number, line) in docs {
         let place = format!("{path}:{number}");
         let mut text = line.as_str();
-        if let Some(rest) = text.strip_prefix(COVERS) {
-            open = true;
-            text = rest;
-        } else if !open {
-            if text
-                .split_once(COVERS)
-                .is_some_and(|(_, rest)| begins_with_ids(rest))
-            {
-                findings.push(Finding::error(place, "a claim must begin its doc line"));
-            }
-            continue;
+        if let Some(rest) = text
+            .strip_prefix(COVERS)
+            .filter(|rest| begins_with_ids(rest))
+        {
+            (within, text) = (Within::Ids, rest);
+        } else if text
+            .split_once(COVERS)
+            .is_some_and(|(_, rest)| begins_with_ids(rest))
+        {
+            findings.push(Finding::error(&*place, "a claim must begin its doc line"));
         }
         for word in text
             .split([' ', ','])
             .filter(|word| !matches!(*word, "" | "and"))
         {
-            let last = word.ends_with('.');
-            if let Some(ids) = parse_span(word.trim_end_matches('.')) {
-                claims.push(Claim {
+            let bare = word.trim_matches(['.', ':', '(', ')']);
+            match (within, parse_span(bare)) {
+                (Within::Prose, _) => break,
+                (Within::Ids, Some(ids)) => claims.push(Claim {
                     ids,
                     place: place.clone(),
-                });
-            } else {
-                let what = format!("`{word}` is neither an id nor a span of ids");
-                findings.push(Finding::error(place.clone(), what));
-                open = false;
+                }),
+                (Within::Ids, None) if looks_like_id(bare) || bare == "to" => {
+                    let what = format!("`{bare}` is neither an id nor a span of ids, first..last");
+                    findings.push(Finding::error(&*place, what));
+                    within = Within::Sentence;
+                }
+                (Within::Ids, None) => within = Within::Sentence,
+                (Within::Sentence, Some(_)) => {
+                    let what = format!("`{bare}` does not count: ids come before other words");
+                    findings.push(Finding::error(&*place, what));
+                }
+                (Within::Sentence, None) => {}
             }
-            open &= !last;
-            if !open {
-                break;
+            if word.ends_with(['.', ':']) {
+                within = Within::Prose;
             }
         }
     }
     (claims, findings)
 }
 
+/// Whether the first word after `Covers` is an id, or was meant to be one.
 fn begins_with_ids(text: &str) -> bool {
-    let word = text.split([' ', ',']).next().unwrap_or_default();
-    parse_span(word.trim_end_matches('.')).is_some()
+    looks_like_id(text.split([' ', ',']).next().unwrap_or_default())
+}
+
+fn looks_like_id(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_uppercase())
+        && word.contains(|c: char| c.is_ascii_digit())
 }
 
 /// The name of the function whose signature begins on this line.
@@ -267,13 +289,25 @@ mod tests {
     }
 
     #[test]
+    fn words_may_follow_the_ids() {
+        for claim in [
+            "Covers WI-001: all of it.",
+            "Covers WI-001 over the wire, twice.",
+        ] {
+            let text = format!("/// {claim}\n/// As WI-002 says.\n#[test]\nfn x() {{}}\n");
+            assert_eq!(claims(&text), ["WI-001 @1"], "{claim}");
+        }
+    }
+
+    #[test]
     fn a_claim_that_cannot_be_read_is_found() {
         for claim in [
-            "/// Covers WI-1.",
-            "/// Covers WI-002 to WI-004.",
-            "/// Covers RB-009..RB-001.",
+            "Covers WI-1.",
+            "Covers WI-002 to WI",
+            "Covers RB-009..RB-001.",
+            "Covers RB-009 and, when full, RB-001.",
         ] {
-            let found = scan_text(&format!("{claim}\n#[test]\nfn x() {{}}\n"));
+            let found = scan_text(&format!("/// {claim}\n#[test]\nfn x() {{}}\n"));
             assert_eq!(found.findings.len(), 1, "{claim}");
         }
     }
@@ -295,7 +329,7 @@ mod tests {
     #[test]
     fn prose_about_covering_is_no_claim() {
         assert_eq!(
-            claims("/// This covers all. Covers nothing else.\nfn x() {}\n"),
+            claims("/// Covers all there is. Covers nothing else.\nfn x() {}\n"),
             [""; 0]
         );
     }

@@ -1,4 +1,4 @@
-//! Ids of behaviours (`WI-001`) and of flow steps (`P6.4`).
+//! Ids of behaviours (`WI-001`), of flow steps (`P6.4`) and of traps (`C125`).
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -10,17 +10,20 @@ pub(super) enum Id {
     Behaviour([u8; 2], u16),
     /// A step of a flow: the part (`P` or `B`), the flow, the step.
     Step(u8, u16, u16),
+    /// A trap that others fell into: the letter of its kind (`C` or `K`) and its number.
+    Trap(u8, u16),
 }
 
-/// What ids are counted by: the list of a behaviour, the part of a step.
+/// What ids are counted by: the list of a behaviour, the part of a step, the kind of a trap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum List {
     Behaviours([u8; 2]),
     Steps(u8),
+    Traps(u8),
 }
 
 impl Id {
-    /// Reads `WI-001` or `P6.4`, and nothing else.
+    /// Reads `WI-001`, `P6.4` or `C125`, and nothing else.
     pub(super) fn parse(text: &str) -> Option<Self> {
         if let Some((list, number)) = text.split_once('-') {
             let List::Behaviours(list) = List::parse(list)? else {
@@ -28,45 +31,57 @@ impl Id {
             };
             return Some(Self::Behaviour(list, three_digits(number)?));
         }
-        let (part, step) = text.split_at_checked(1)?;
-        let List::Steps(part) = List::parse(part)? else {
-            return None;
-        };
-        let (flow, step) = step.split_once('.')?;
-        Some(Self::Step(part, small(flow)?, small(step)?))
+        let (letter, rest) = text.split_at_checked(1)?;
+        match List::parse(letter)? {
+            List::Steps(part) => {
+                let (flow, step) = rest.split_once('.')?;
+                Some(Self::Step(part, small(flow)?, small(step)?))
+            }
+            List::Traps(kind) => Some(Self::Trap(kind, three_digits(rest)?)),
+            List::Behaviours(_) => None,
+        }
     }
 
     pub(super) fn list(self) -> List {
         match self {
             Self::Behaviour(list, _) => List::Behaviours(list),
             Self::Step(part, ..) => List::Steps(part),
+            Self::Trap(kind, _) => List::Traps(kind),
         }
     }
 
-    /// The ids that a function's name begins with: `wi_001_`, `p6_4_`, one or several in a row.
+    /// The ids that a function's name begins with: `wi_001_`, `p6_4_`, `c125_`, one or several in
+    /// a row.
     pub(super) fn of_function(name: &str) -> Vec<Self> {
-        let words: Vec<&str> = name.split('_').collect();
-        words
-            .chunks_exact(2)
-            .map_while(|pair| Self::of_words(pair[0], pair[1]))
-            .collect()
-    }
-
-    fn of_words(first: &str, second: &str) -> Option<Self> {
-        if first.chars().any(|c| c.is_ascii_uppercase()) {
-            return None;
+        let mut ids = Vec::new();
+        if name.contains(|c: char| c.is_ascii_uppercase()) {
+            return ids;
         }
-        let first = first.to_ascii_uppercase();
-        Self::parse(&format!("{first}-{second}"))
-            .or_else(|| Self::parse(&format!("{first}.{second}")))
+        let name = name.to_ascii_uppercase();
+        let mut words = name.split('_').peekable();
+        while let Some(first) = words.next() {
+            let joined = words.peek().and_then(|second| {
+                Self::parse(&format!("{first}-{second}"))
+                    .or_else(|| Self::parse(&format!("{first}.{second}")))
+            });
+            if joined.is_some() {
+                words.next();
+            }
+            let Some(id) = joined.or_else(|| Self::parse(first)) else {
+                break;
+            };
+            ids.push(id);
+        }
+        ids
     }
 }
 
 impl List {
-    /// Reads `WI`, `P` or `B`.
+    /// Reads `WI`, `P`, `B`, `C` or `K`.
     pub(super) fn parse(text: &str) -> Option<Self> {
         match *text.as_bytes() {
             [part @ (b'P' | b'B')] => Some(Self::Steps(part)),
+            [kind @ (b'C' | b'K')] => Some(Self::Traps(kind)),
             [a, b] if a.is_ascii_uppercase() && b.is_ascii_uppercase() => {
                 Some(Self::Behaviours([a, b]))
             }
@@ -98,6 +113,7 @@ impl fmt::Display for Id {
         match *self {
             Self::Behaviour(_, number) => write!(out, "{}-{number:03}", self.list()),
             Self::Step(_, flow, step) => write!(out, "{}{flow}.{step}", self.list()),
+            Self::Trap(_, number) => write!(out, "{}{number:03}", self.list()),
         }
     }
 }
@@ -106,7 +122,7 @@ impl fmt::Display for List {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Behaviours([a, b]) => write!(out, "{}{}", char::from(a), char::from(b)),
-            Self::Steps(part) => write!(out, "{}", char::from(part)),
+            Self::Steps(letter) | Self::Traps(letter) => write!(out, "{}", char::from(letter)),
         }
     }
 }
@@ -119,14 +135,15 @@ mod tests {
 
     #[test]
     fn ids_are_read_and_shown_alike() {
-        for text in ["WI-001", "GC-089", "P1.10", "B2.2"] {
+        for text in ["WI-001", "GC-089", "P1.10", "B2.2", "C125", "K001"] {
             assert_eq!(
                 Id::parse(text).map(|id| id.to_string()).as_deref(),
                 Some(text)
             );
         }
         for text in [
-            "", "WI", "WI-1", "WI-0001", "wi-001", "W-001", "P1", "P1.", "P01.1", "X1.1",
+            "", "WI", "WI-1", "WI-0001", "wi-001", "W-001", "P1", "P1.", "P01.1", "X1.1", "C12",
+            "D125",
         ] {
             assert_eq!(Id::parse(text), None, "{text}");
         }
@@ -137,8 +154,8 @@ mod tests {
         assert_eq!(Id::of_function("wi_001_unsigned_varint"), [WI_1]);
         assert_eq!(Id::of_function("p6_4_frames"), [Id::Step(b'P', 6, 4)]);
         assert_eq!(
-            Id::of_function("wi_001_p6_4_both"),
-            [WI_1, Id::Step(b'P', 6, 4)],
+            Id::of_function("wi_001_c125_p6_4_all"),
+            [WI_1, Id::Trap(b'C', 125), Id::Step(b'P', 6, 4)],
             "several in a row"
         );
         assert_eq!(
