@@ -310,6 +310,11 @@ impl RecordBatchBuilder {
         Ok(index)
     }
 
+    /// What the batch is built with.
+    pub fn options(&self) -> &BatchOptions {
+        &self.options
+    }
+
     /// How many records were appended.
     pub fn count(&self) -> u32 {
         self.contents.count
