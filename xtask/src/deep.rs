@@ -1,8 +1,7 @@
 //! `cargo xtask deep`: what is too heavy for every change.
 //!
 //! Model checking runs real code under every order of its atomic steps; Miri runs it on an
-//! interpreter that knows undefined behaviour; fuzzing gets minutes instead of seconds; and each
-//! crate is compiled alone, since within the workspace it is lent the features of its neighbours.
+//! interpreter that knows undefined behaviour; fuzzing gets minutes instead of seconds.
 //! `--short` runs a small form of each, to see that none of it has rotted.
 
 use std::time::Duration;
@@ -53,7 +52,6 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 }
 
 fn run_stages(workspace: &Workspace, options: &Options, stages: &mut Stages) -> Result<()> {
-    stages.run("each crate alone", || check_each_alone(workspace))?;
     for package in workspace.packages_with_test(LOOM_TEST) {
         stages.run(&format!("loom: {package}"), || {
             run_loom(workspace, package, options.short)
@@ -71,17 +69,6 @@ fn run_stages(workspace: &Workspace, options: &Options, stages: &mut Stages) -> 
     stages.run("fuzz targets", || {
         fuzz::run_long(workspace, options.fuzz_time())
     })
-}
-
-/// Checks each package by itself, once without its optional features and once with all.
-fn check_each_alone(workspace: &Workspace) -> Result<()> {
-    for package in workspace.packages() {
-        for features in ["--no-default-features", "--all-features"] {
-            let check = ["check", "--quiet", "--package", &package.name, features];
-            run_command(&mut cargo(workspace.root(), check))?;
-        }
-    }
-    Ok(())
 }
 
 /// Runs a crate's models in a target directory of their own: the flag that switches the atomics

@@ -1,8 +1,8 @@
 //! `cargo xtask test`: every check that a change must pass, in stages.
 //!
 //! All stages build with the same features (all of them), the same profile and the same flags, so
-//! that cargo compiles each crate once to be checked and once to be run. What is cheap and often
-//! wrong comes first.
+//! that cargo compiles each crate once to be checked and once to be run; only the stage that checks
+//! each crate alone must differ. What is cheap and often wrong comes first.
 
 use std::time::Duration;
 
@@ -44,6 +44,7 @@ fn run_stages(workspace: &Workspace, stages: &mut Stages) -> Result<()> {
         let scope = ["clippy", "--workspace", "--all-targets", "--all-features"];
         run_command(cargo(root, scope).args(["--", "--deny", "warnings"]))
     })?;
+    stages.run("each crate alone", || check_each_alone(workspace))?;
     stages.run("build tests and benches", || {
         let kinds = ["--lib", "--bins", "--tests", "--bench", "*", "--no-run"];
         run_command(cargo(root, TESTS).args(kinds))
@@ -63,6 +64,18 @@ fn run_stages(workspace: &Workspace, stages: &mut Stages) -> Result<()> {
         let scope = ["doc", "--workspace", "--all-features", "--no-deps"];
         run_command(cargo(root, scope).env("RUSTDOCFLAGS", "--deny warnings"))
     })
+}
+
+/// Checks each package by itself, without its optional features and with all of them: within the
+/// workspace it is lent the features that its neighbours ask of a common dependency.
+fn check_each_alone(workspace: &Workspace) -> Result<()> {
+    for package in workspace.packages() {
+        for features in ["--no-default-features", "--all-features"] {
+            let check = ["check", "--quiet", "--package", &package.name, features];
+            run_command(&mut cargo(workspace.root(), check))?;
+        }
+    }
+    Ok(())
 }
 
 /// Builds each example and runs it: an example that does not run is no example.
