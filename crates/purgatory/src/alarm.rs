@@ -5,7 +5,7 @@ use std::task::Waker;
 use crate::sync::{AtomicU64, Mutex, Ordering};
 
 /// No wheel has anything to do.
-const NEVER: u64 = u64::MAX;
+pub(crate) const NEVER: u64 = u64::MAX;
 
 /// For each shard the tick at which its wheel must next be visited, and the driver that waits
 /// for the earliest of them.
@@ -35,12 +35,6 @@ impl Alarm {
         }
     }
 
-    /// The tick at which a shard must be visited, at the earliest.
-    #[inline]
-    pub(crate) fn visit(&self, shard: u32) -> u64 {
-        self.visits[shard as usize].load(Ordering::Acquire)
-    }
-
     /// Whether any visit is to be made by `now`, shard by shard.
     pub(crate) fn due(&self, now: u64) -> impl Iterator<Item = u32> {
         (0..)
@@ -58,23 +52,26 @@ impl Alarm {
             .filter(|(_, visit)| *visit != NEVER)
     }
 
-    /// Under the shard's lock: something was added that must be visited at `visit`. If true, the
-    /// caller calls [`Alarm::wake`] after leaving the lock.
+    /// Under the lock of `shard`, whose state keeps what was noted last in `noted`: something was
+    /// added that must be visited at `visit`. If true, a driver sleeps for longer than that, and
+    /// the caller calls [`Alarm::wake`] after leaving the lock.
     #[inline]
     #[must_use]
-    pub(crate) fn lower(&self, shard: u32, visit: u64) -> bool {
-        let slot = &self.visits[shard as usize];
-        if visit >= slot.load(Ordering::Relaxed) {
+    pub(crate) fn lower(&self, shard: u32, noted: &mut u64, visit: u64) -> bool {
+        if visit >= *noted {
             return false;
         }
-        slot.store(visit, Ordering::Release);
+        *noted = visit;
+        self.visits[shard as usize].store(visit, Ordering::Release);
         visit < self.armed.fetch_min(visit, Ordering::AcqRel)
     }
 
-    /// Under the shard's lock: what its wheel says. Not earlier than the last value, so nobody
-    /// needs waking.
-    pub(crate) fn set(&self, shard: u32, visit: Option<u64>) {
-        self.visits[shard as usize].store(visit.unwrap_or(NEVER), Ordering::Release);
+    /// As [`Alarm::lower`], after a look at the wheel, which is not to be visited before `visit`.
+    pub(crate) fn raise(&self, shard: u32, noted: &mut u64, visit: Option<u64>) {
+        let visit = visit.unwrap_or(NEVER);
+        debug_assert!(visit >= *noted);
+        *noted = visit;
+        self.visits[shard as usize].store(visit, Ordering::Release);
     }
 
     /// Wakes the driver, if one waits.

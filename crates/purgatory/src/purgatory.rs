@@ -144,12 +144,12 @@ impl<K, Op> Purgatory<K, Op> {
     fn next_visit(&self) -> Option<u64> {
         loop {
             let (shard, noted) = self.alarm.earliest()?;
-            let state = self.shards[shard as usize].lock();
+            let mut state = self.shards[shard as usize].lock();
             let visit = state.timers.next_visit();
             if visit.is_some_and(|visit| visit <= noted) {
                 return visit;
             }
-            self.alarm.set(shard, visit);
+            self.alarm.raise(shard, &mut state.visit, visit);
         }
     }
 
@@ -206,7 +206,7 @@ where
         let key = state.enter(ThreadToken::current());
         let itself = OperationRef { shard: home, key };
         let entry = state.watch.add(hash, first, itself);
-        let mut checks_after = self.shard(home).checks();
+        let mut checks_after = state.checks;
         let entries = if others.is_empty() {
             Entries::One(entry)
         } else {
@@ -214,8 +214,9 @@ where
             entries.push(EntryRef { shard: home, entry });
             for other in others {
                 let (shard, hash) = self.locate(other);
-                let entry = visit.hold(shard).watch.add(hash, other, itself);
-                checks_after = checks_after.wrapping_add(self.shard(shard).checks());
+                let state = visit.hold(shard);
+                let entry = state.watch.add(hash, other, itself);
+                checks_after = checks_after.wrapping_add(state.checks);
                 entries.push(EntryRef { shard, entry });
             }
             Entries::Many(entries.into_boxed_slice())
@@ -257,7 +258,7 @@ where
         let (shard, hash) = self.locate(key);
         let mut visit = Visit::new(self);
         let state = visit.hold(shard);
-        self.shard(shard).count_check();
+        self.shard(shard).count_check(state);
         let Some(list) = state.watch.find(hash, key) else {
             return 0;
         };
@@ -309,7 +310,8 @@ where
         for shard in self.alarm.due(now) {
             let state = visit.hold(shard);
             state.timers.advance(now, &mut due);
-            self.alarm.set(shard, state.timers.next_visit());
+            let next = state.timers.next_visit();
+            self.alarm.raise(shard, &mut state.visit, next);
             for index in due.drain(..) {
                 if let Some((key, operation)) = state.time_is_up(index, me) {
                     batch.push(Taken {

@@ -1,6 +1,7 @@
 //! One shard: the watch lists of some keys, and the operations whose first key is among them,
 //! with their timers, all under one lock.
 
+use crate::alarm::NEVER;
 use crate::leftovers::EntryRef;
 use crate::slab::{Key, Slab};
 use crate::sync::{AtomicU64, Mutex, MutexGuard, Ordering, ThreadToken};
@@ -15,7 +16,7 @@ use crate::watch_lists::{WatchLists, Watcher};
 #[derive(Debug)]
 #[repr(align(128))] // Two cache lines, so that neighbours' locks do not share one.
 pub(crate) struct Shard<K, Op> {
-    /// How often a key of this shard was checked. Written under the lock.
+    /// What [`ShardState::checks`] was last, to be read without the lock.
     checks: AtomicU64,
     state: Mutex<ShardState<K, Op>>,
 }
@@ -25,6 +26,8 @@ impl<K, Op> Shard<K, Op> {
         Self {
             checks: AtomicU64::new(0),
             state: Mutex::new(ShardState {
+                checks: 0,
+                visit: NEVER,
                 waiting: Slab::new(),
                 timers: TickWheel::new(slots),
                 watch: WatchLists::new(),
@@ -44,17 +47,21 @@ impl<K, Op> Shard<K, Op> {
         self.checks.load(Ordering::Acquire)
     }
 
-    /// Counts a check; only under the lock, which makes the two steps one.
+    /// Counts a check, under the lock that `state` stands for.
     #[inline]
-    pub(crate) fn count_check(&self) {
-        let checks = self.checks.load(Ordering::Relaxed);
-        self.checks.store(checks.wrapping_add(1), Ordering::Release);
+    pub(crate) fn count_check(&self, state: &mut ShardState<K, Op>) {
+        state.checks = state.checks.wrapping_add(1);
+        self.checks.store(state.checks, Ordering::Release);
     }
 }
 
 /// What a shard's lock guards.
 #[derive(Debug)]
 pub(crate) struct ShardState<K, Op> {
+    /// How often a key of this shard was checked.
+    pub(crate) checks: u64,
+    /// The tick at which the alarm will have the timers visited, at the latest.
+    pub(crate) visit: u64,
     pub(crate) waiting: Slab<Waiting<Op>>,
     /// Indices into `waiting`.
     pub(crate) timers: TickWheel<u32>,

@@ -2,6 +2,11 @@
 //!
 //! All that threads share in this crate goes through these names, so that the models in
 //! `tests/loom.rs` run the same code as production does, under every order of its steps.
+//!
+//! loom 0.7 finds the orders worth trying by the last access to each atomic. One that a thread
+//! reads just before it writes it hides what others read before, and orders are left out without
+//! a word. Hence the atomics here are written by read-modify-write steps or without being read;
+//! their last value, where it is needed, is kept under the lock that guards the writing.
 
 #[cfg(loom)]
 pub(crate) use modelled::*;

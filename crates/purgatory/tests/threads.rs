@@ -2,6 +2,7 @@
 
 mod support;
 
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
@@ -25,21 +26,25 @@ impl Numbers {
 
 fn assert_send_and_sync<T: Send + Sync>() {}
 
+/// Can be sent to another thread and not be shared between two.
+struct Sent(Cell<u8>);
+
+impl DelayedOperation for Sent {
+    type Done = u8;
+
+    fn try_complete(&mut self) -> Option<u8> {
+        None
+    }
+
+    fn expire(&mut self) -> u8 {
+        self.0.get()
+    }
+}
+
 #[test]
 fn a_purgatory_is_shared_between_threads_if_its_operations_can_be_sent() {
     assert_send_and_sync::<Purgatory<String, Op>>();
-    assert_send_and_sync::<Purgatory<String, Cell>>();
-
-    struct Cell(std::cell::Cell<u8>);
-    impl DelayedOperation for Cell {
-        type Done = u8;
-        fn try_complete(&mut self) -> Option<u8> {
-            None
-        }
-        fn expire(&mut self) -> u8 {
-            self.0.get()
-        }
-    }
+    assert_send_and_sync::<Purgatory<String, Sent>>();
 }
 
 /// Checks, expiry and cancelling race for the same operations, under one and under many keys.
@@ -58,7 +63,7 @@ fn pu_002_each_operation_has_one_outcome_however_many_want_it() {
                 .map(|id| {
                     let keys = [id % 3, 3 + id % 4, 7];
                     let timeout = ms(round + id as u64 % 2);
-                    setting.enter(id, &keys[..1 + id % 3], timeout)
+                    setting.enter(id, &keys[..=(id % 3)], timeout)
                 })
                 .collect();
             let barrier = Barrier::new(4);

@@ -69,12 +69,12 @@ impl<'p, K, Op> Visit<'p, K, Op> {
     pub(super) fn set_timer(&mut self, shard: u32, key: Key, now: u64, deadline: u64) {
         let alarm = &self.purgatory.alarm;
         let state = self.hold(shard);
-        if alarm.visit(shard) > now {
+        if state.visit > now {
             state.timers.catch_up(now);
         }
         let (timer, visit) = state.timers.insert(deadline, key.index);
         state.waiting.at_mut(key.index).timer = Some(timer);
-        self.wake |= alarm.lower(shard, visit);
+        self.wake |= alarm.lower(shard, &mut state.visit, visit);
     }
 
     /// Asks the operations of `batch`, all out of places of the shard `home`, until each has
