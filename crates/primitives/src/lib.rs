@@ -11,6 +11,7 @@ mod id;
 mod murmur2;
 mod number;
 mod offset;
+mod sequence;
 mod topic_partition;
 mod uuid;
 pub mod varint;
@@ -19,6 +20,7 @@ pub use epoch::{BrokerEpoch, LeaderEpoch, ProducerEpoch};
 pub use id::{BrokerId, PartitionIndex, ProducerId};
 pub use murmur2::{murmur2, partition_for_key};
 pub use offset::Offset;
+pub use sequence::Sequence;
 pub use topic_partition::{ParseTopicPartitionError, TopicPartition};
 pub use uuid::{ParseUuidError, TopicId, Uuid};
 
