@@ -210,7 +210,7 @@ fn pu_006_a_check_that_finds_it_being_asked_is_not_lost() {
     );
 }
 
-/// Covers PU-009, PU-010: entering against the very event that it waits for.
+/// Entering against the very event that it waits for (PU-009, PU-010).
 fn enter_against_check(shards: u32, keys: &'static [u8], checked: u8) {
     loom::model(move || {
         let model = Model::new(shards);

@@ -73,8 +73,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let path = workspace.root().join(PAGE);
     let mut text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {PAGE}"))?;
     for (package, measurements) in &sections {
-        let comparisons = table::compare(measurements);
-        let figures = format!("{machine}\n\n{}", table::render(package, &comparisons));
+        let figures = format!("{machine}\n\n{}", table::render(package, measurements));
         println!("\n{package}\n\n{figures}");
         text = page::with_figures(&text, package, &figures);
     }

@@ -1,91 +1,87 @@
-//! Klamm beside each peer, as a table.
+//! The figures of one package as a table: each contender's time, and how Klamm compares.
 
 use std::fmt::Write as _;
 
 use super::results::{Measurement, Work};
 use super::targets;
 
-/// The name under which our own functions stand in a bench.
+/// The name under which our own function stands in a bench.
 const OURS: &str = "klamm";
 
-/// Our measurement and that of one peer with the same parameter.
-#[derive(Debug, PartialEq)]
-pub(super) struct Comparison<'a> {
-    ours: &'a Measurement,
-    /// None where we ran alone.
-    peer: Option<&'a Measurement>,
-}
-
-impl Comparison<'_> {
-    /// How many times as fast as the peer we are.
-    fn ratio(&self) -> Option<f64> {
-        self.peer.map(|peer| peer.median_ns / self.ours.median_ns)
-    }
-}
-
-/// Puts each of our measurements beside those of the peers; keeps the order.
-pub(super) fn compare(measurements: &[Measurement]) -> Vec<Comparison<'_>> {
-    let mut comparisons = Vec::new();
-    for ours in measurements
-        .iter()
-        .filter(|measurement| measurement.contender == OURS)
-    {
-        let is_peer = |other: &&Measurement| {
-            other.contender != OURS
-                && other.group == ours.group
-                && other.parameter == ours.parameter
-        };
-        let before = comparisons.len();
-        let peers = measurements.iter().filter(is_peer);
-        comparisons.extend(peers.map(|peer| Comparison {
-            ours,
-            peer: Some(peer),
-        }));
-        if comparisons.len() == before {
-            comparisons.push(Comparison { ours, peer: None });
-        }
-    }
-    comparisons
-}
-
-/// Writes the table of one package.
-pub(super) fn render(package: &str, comparisons: &[Comparison<'_>]) -> String {
+/// Writes the table of one package, and under it how the cost of what must be flat grows.
+pub(super) fn render(package: &str, measurements: &[Measurement]) -> String {
     let mut table = String::from(
-        "| bench | parameter | Klamm | | peer | its time | ratio | target |\n\
-         |---|---|---:|---:|---|---:|---:|---|\n",
+        "| bench | parameter | who | time | rate | Klamm is × as fast | target |\n\
+         |---|---|---|---:|---:|---:|---|\n",
     );
-    for comparison in comparisons {
-        let Comparison { ours, peer } = comparison;
-        let peer_time = peer.map(|peer| time(peer.median_ns)).unwrap_or_default();
-        let peer_name = peer.map(|peer| peer.contender.as_str()).unwrap_or_default();
-        let ratio = comparison
-            .ratio()
-            .map(|ratio| format!("{ratio:.2}"))
-            .unwrap_or_default();
+    for measurement in measurements {
+        let Measurement {
+            group,
+            contender,
+            parameter,
+            median_ns,
+            work,
+        } = measurement;
+        let ratio = ratio(measurement, measurements);
+        let target = targets::ratio(package, group, parameter, contender);
         let _ = writeln!(
             table,
-            "| {} | {} | {} | {} | {peer_name} | {peer_time} | {ratio} | {} |",
-            ours.group,
-            ours.parameter,
-            time(ours.median_ns),
-            ours.work
-                .map(|work| rate(work, ours.median_ns))
+            "| {group} | {parameter} | {contender} | {} | {} | {} | {} |",
+            time(*median_ns),
+            work.map(|work| rate(work, *median_ns)).unwrap_or_default(),
+            ratio.map(|ratio| format!("{ratio:.2}")).unwrap_or_default(),
+            target
+                .zip(ratio)
+                .map(|(target, ratio)| verdict(target, ratio))
                 .unwrap_or_default(),
-            verdict(package, comparison),
         );
+    }
+    for group in measurements.chunk_by(|a, b| a.group == b.group) {
+        if targets::is_flat(package, &group[0].group) {
+            table.push_str(&growth(group));
+        }
     }
     table
 }
 
-fn verdict(package: &str, comparison: &Comparison<'_>) -> String {
-    let Some((peer, ratio)) = comparison.peer.zip(comparison.ratio()) else {
+/// How many times as fast as this contender we are with the same parameter: its time through ours.
+fn ratio(measurement: &Measurement, all: &[Measurement]) -> Option<f64> {
+    let is_ours = |other: &&Measurement| {
+        other.contender == OURS
+            && other.group == measurement.group
+            && other.parameter == measurement.parameter
+    };
+    let ours = all
+        .iter()
+        .find(is_ours)
+        .filter(|_| measurement.contender != OURS)?;
+    Some(measurement.median_ns / ours.median_ns)
+}
+
+fn verdict(target: f64, ratio: f64) -> String {
+    if ratio >= target {
+        format!("{target}: met")
+    } else {
+        format!("{target}: **missed**")
+    }
+}
+
+/// A sentence on what we cost with the first and the last parameter of a group.
+fn growth(group: &[Measurement]) -> String {
+    let ours: Vec<_> = group
+        .iter()
+        .filter(|measurement| measurement.contender == OURS)
+        .collect();
+    let (Some(first), Some(last)) = (ours.first(), ours.last()) else {
         return String::new();
     };
-    match targets::target(package, &comparison.ours.group, &peer.contender) {
-        Some(target) if ratio >= target => format!("{target}: met"),
-        Some(target) => format!("{target}: **missed**"),
-        None => String::new(),
-    }
+    format!(
+        "\n`{}` must not rise with its parameter: Klamm takes {:.2} × as long at {} as at {}.\n",
+        first.group,
+        last.median_ns / first.median_ns,
+        last.parameter,
+        first.parameter,
+    )
 }
 
 fn time(ns: f64) -> String {
@@ -127,11 +123,11 @@ fn scaled(value: f64, units: &[(f64, &str)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::results::{Measurement, Work};
-    use super::{compare, render, scaled, time};
+    use super::{render, scaled, time};
 
     fn measured(contender: &str, parameter: &str, median_ns: f64) -> Measurement {
         Measurement {
-            group: "decode".to_owned(),
+            group: "enter_and_complete".to_owned(),
             contender: contender.to_owned(),
             parameter: parameter.to_owned(),
             median_ns,
@@ -140,19 +136,20 @@ mod tests {
     }
 
     #[test]
-    fn each_of_ours_stands_beside_the_peers_of_its_parameter() {
+    fn each_contender_is_compared_with_ours_of_the_same_parameter() {
         let all = [
+            measured("kafka_protocol", "1", 350.0),
             measured("klamm", "1", 100.0),
-            measured("kafka-protocol", "1", 350.0),
             measured("memcpy", "1", 50.0),
-            measured("klamm", "2", 200.0),
+            measured("memcpy", "2", 50.0),
         ];
-        let table = render("klamm-wire", &compare(&all));
+        let table = render("klamm-wire", &all);
         let rows: Vec<_> = table.lines().skip(2).collect();
         let expected = [
-            "| decode | 1 | 100 ns | 10.0 GB/s | kafka-protocol | 350 ns | 3.50 | 3: met |",
-            "| decode | 1 | 100 ns | 10.0 GB/s | memcpy | 50.0 ns | 0.50 |  |",
-            "| decode | 2 | 200 ns | 5.00 GB/s |  |  |  |  |",
+            "| enter_and_complete | 1 | kafka_protocol | 350 ns | 2.86 GB/s | 3.50 | 3: met |",
+            "| enter_and_complete | 1 | klamm | 100 ns | 10.0 GB/s |  |  |",
+            "| enter_and_complete | 1 | memcpy | 50.0 ns | 20.0 GB/s | 0.50 |  |",
+            "| enter_and_complete | 2 | memcpy | 50.0 ns | 20.0 GB/s |  |  |",
         ];
         assert_eq!(rows, expected);
     }
@@ -161,9 +158,21 @@ mod tests {
     fn a_missed_target_is_said() {
         let all = [
             measured("klamm", "1", 100.0),
-            measured("kafka-protocol", "1", 299.0),
+            measured("kafka_protocol", "1", 299.0),
         ];
-        assert!(render("klamm-wire", &compare(&all)).contains("| 2.99 | 3: **missed** |"));
+        assert!(render("klamm-wire", &all).contains("| 2.99 | 3: **missed** |"));
+    }
+
+    #[test]
+    fn the_growth_of_what_must_be_flat_is_said() {
+        let all = [
+            measured("klamm", "1000", 100.0),
+            measured("delay_queue", "1000", 100.0),
+            measured("klamm", "1000000", 150.0),
+        ];
+        let table = render("klamm-purgatory", &all);
+        let said = "Klamm takes 1.50 × as long at 1000000 as at 1000.\n";
+        assert!(table.ends_with(said), "{table}");
     }
 
     #[test]

@@ -116,8 +116,9 @@ struct Survey {
 }
 
 fn survey(workspace: &Workspace) -> Result<Survey> {
-    let tree = Tree::read(workspace.root())?;
-    let mut findings = layers::check(&layers::uses(workspace));
+    let mut tree = Tree::read(workspace.root())?;
+    let mut findings = std::mem::take(&mut tree.findings);
+    findings.extend(layers::check(&layers::uses(workspace)));
     for file in &tree.files {
         if file.is_rust() {
             findings.extend(heads::check(file));

@@ -1,16 +1,41 @@
-//! The project's own text files, read once.
+//! The project's own files, read once.
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 
-/// What is not the project's text. In a second work tree `.git` is a file.
-const LEFT_OUT: [&str; 3] = ["target", ".git", "__fuzz__"];
+use super::Finding;
 
-/// Every text file below the workspace's root, in the order of their paths.
+/// What belongs at the workspace's root. Names that begin with a dot are somebody's tools'; of
+/// those only the project's own are read.
+const AT_ROOT: [&str; 13] = [
+    ".cargo",
+    ".ci",
+    ".gitignore",
+    "Cargo.lock",
+    "Cargo.toml",
+    "LICENSE-APACHE",
+    "LICENSE-MIT",
+    "README.md",
+    "clippy.toml",
+    "crates",
+    "docs",
+    "rustfmt.toml",
+    "xtask",
+];
+
+/// What lies among the project's files and is not read: what cargo built, what fuzzing found.
+const NOT_READ: [&str; 2] = ["target", "__fuzz__"];
+
+/// Past this many bytes a file is hardly written by a person, nor test data that one looks at.
+const LARGE: usize = 4 << 20;
+
+/// Every text file of the project, in the order of their paths.
 pub(super) struct Tree {
     pub(super) files: Vec<File>,
+    /// What lies there and should not.
+    pub(super) findings: Vec<Finding>,
 }
 
 /// One text file.
@@ -47,10 +72,13 @@ impl Tree {
     /// # Errors
     /// A directory or a file that cannot be read.
     pub(super) fn read(root: &Path) -> Result<Self> {
-        let mut files = Vec::new();
-        walk(root, "", &mut files)?;
-        files.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(Self { files })
+        let mut tree = Self {
+            files: Vec::new(),
+            findings: Vec::new(),
+        };
+        tree.walk(root, "")?;
+        tree.files.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(tree)
     }
 
     /// The text of one file, if it is there.
@@ -61,33 +89,73 @@ impl Tree {
             .ok()?;
         Some(&self.files[at].text)
     }
-}
 
-fn walk(directory: &Path, prefix: &str, files: &mut Vec<File>) -> Result<()> {
-    let cannot_read = |path: &Path| format!("cannot read {}", path.display());
-    let entries = fs::read_dir(directory).with_context(|| cannot_read(directory))?;
-    for entry in entries {
-        let entry = entry.with_context(|| cannot_read(directory))?;
-        let name = entry.file_name();
-        let Some(name) = name.to_str() else { continue };
-        let path = entry.path();
-        let place = if prefix.is_empty() {
-            name.to_owned()
-        } else {
-            format!("{prefix}/{name}")
-        };
-        let kind = entry.file_type().with_context(|| cannot_read(&path))?;
-        if LEFT_OUT.contains(&name) {
-            continue;
-        }
-        if kind.is_dir() {
-            walk(&path, &place, files)?;
-        } else if kind.is_file() {
-            let bytes = fs::read(&path).with_context(|| cannot_read(&path))?;
-            if let Ok(text) = String::from_utf8(bytes) {
-                files.push(File { path: place, text });
+    fn walk(&mut self, directory: &Path, prefix: &str) -> Result<()> {
+        let cannot_read = |path: &Path| format!("cannot read {}", path.display());
+        let entries = fs::read_dir(directory).with_context(|| cannot_read(directory))?;
+        for entry in entries {
+            let entry = entry.with_context(|| cannot_read(directory))?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let path = entry.path();
+            if NOT_READ.contains(&&*name) {
+                continue;
+            }
+            if prefix.is_empty() && !AT_ROOT.contains(&&*name) {
+                if !name.starts_with('.') {
+                    let what = "does not belong at the root; if it does, say so in tidy/tree.rs";
+                    self.findings.push(Finding::error(name, what));
+                }
+                continue;
+            }
+            let place = if prefix.is_empty() {
+                name
+            } else {
+                format!("{prefix}/{name}")
+            };
+            if path.is_dir() {
+                self.walk(&path, &place)?;
+            } else {
+                let bytes = fs::read(&path).with_context(|| cannot_read(&path))?;
+                self.add(place, bytes);
             }
         }
+        Ok(())
     }
-    Ok(())
+
+    fn add(&mut self, path: String, bytes: Vec<u8>) {
+        if bytes.len() > LARGE {
+            let what = format!("{} bytes: too large to belong to the project", bytes.len());
+            self.findings.push(Finding::error(&*path, what));
+        } else if let Ok(text) = String::from_utf8(bytes) {
+            self.files.push(File { path, text });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LARGE, Tree};
+
+    #[test]
+    fn text_is_kept_data_is_not_and_what_is_too_large_is_found() {
+        let mut tree = Tree {
+            files: Vec::new(),
+            findings: Vec::new(),
+        };
+        tree.add("a.rs".to_owned(), b"text".to_vec());
+        tree.add("b.bin".to_owned(), vec![0xff]);
+        tree.add("c.txt".to_owned(), vec![b'x'; LARGE + 1]);
+        assert_eq!(tree.text("a.rs"), Some("text"));
+        assert_eq!(tree.files.len(), 1);
+        assert_eq!(tree.findings.len(), 1);
+        assert_eq!(tree.findings[0].place, "c.txt");
+    }
+
+    #[test]
+    fn the_projects_own_root_holds_what_belongs_there() {
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+        let tree = Tree::read(root.as_ref()).expect("readable");
+        assert_eq!(tree.findings, []);
+        assert!(tree.text("xtask/src/tidy/tree.rs").is_some());
+    }
 }
