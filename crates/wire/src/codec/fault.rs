@@ -141,14 +141,12 @@ pub enum EncodeError {
         len: usize,
     },
     /// The header speaks of another message than the one behind it.
-    #[error("the header says API key {header_key} version {header_version}, the body is {message}")]
+    #[error("the header says API key {header_key}, the body is {message}")]
     HeaderMismatch {
         /// The message's name.
         message: &'static str,
         /// The API key in the header.
         header_key: i16,
-        /// The version in the header.
-        header_version: i16,
     },
 }
 

@@ -145,17 +145,24 @@ pub(crate) fn context_of<M: Message>(version: i16) -> Option<Context> {
 }
 
 /// Measures a message in a version.
-pub(crate) fn measure<M: Message>(
+fn measure<M: Message>(message: &M, version: i16) -> Result<(Measure, Context), EncodeError> {
+    let mut measure = Measure::default();
+    let context = measure_more(message, version, &mut measure)?;
+    Ok((measure, context))
+}
+
+/// Measures a message behind what has been measured.
+fn measure_more<M: Message>(
     message: &M,
     version: i16,
-) -> Result<(Measure, Context), EncodeError> {
+    measure: &mut Measure,
+) -> Result<Context, EncodeError> {
     let context = context_of::<M>(version).ok_or(EncodeError::UnsupportedVersion {
         message: M::NAME,
         version,
         versions: M::VERSIONS,
     })?;
-    let mut measure = Measure::default();
-    if let Err(fault) = message.measure(&mut measure, context) {
+    if let Err(fault) = message.measure(measure, context) {
         return Err(fault.into_error(M::NAME, version));
     }
     if measure.len() > LEN_MAX {
@@ -165,5 +172,19 @@ pub(crate) fn measure<M: Message>(
             len: measure.len(),
         });
     }
-    Ok((measure, context))
+    Ok(context)
+}
+
+/// Writes a whole frame: the size, a header and a body, each in its version.
+pub(crate) fn encode_frame<H: Message, M: Message>(
+    (header, header_version): (&H, i16),
+    (body, version): (&M, i16),
+) -> Result<Encoded, EncodeError> {
+    let mut measure = Measure::default();
+    let header_context = measure_more(header, header_version, &mut measure)?;
+    let context = measure_more(body, version, &mut measure)?;
+    let mut writer = Writer::of_frame(&mut measure);
+    header.write(&mut writer, header_context);
+    body.write(&mut writer, context);
+    Ok(writer.finish())
 }

@@ -166,7 +166,7 @@ impl<'a> Reader<'a> {
         let taken = self.take(start, length)?;
         match ByteString::try_from(self.body.slice_ref(taken)) {
             Ok(text) => Ok(Some(text)),
-            Err(error) => Err(self.fault_at(taken, error.into())),
+            Err(error) => Err(self.fault_at(&taken[error.valid_up_to()..], error.into())),
         }
     }
 
