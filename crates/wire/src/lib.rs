@@ -17,6 +17,7 @@
 
 mod api_key;
 mod codec;
+pub mod coordinator;
 pub mod data;
 mod error_code;
 mod features;

@@ -8,6 +8,7 @@ use std::fmt;
 
 use bytes::Bytes;
 
+use crate::coordinator::RecordKey;
 use crate::{
     AtVersion, DecodeError, EncodeError, Encoded, Message, MetadataRecord, Request, Response,
     Versions,
@@ -144,4 +145,15 @@ where
     R: MetadataRecord + Listed,
 {
     entries.push(entry::<R>(Kind::MetadataRecord, Some(R::RECORD_TYPE)));
+}
+
+/// Adds the key of a coordinator's record and its value.
+pub(crate) fn record<K>(entries: &mut Vec<Entry>)
+where
+    K: RecordKey + crate::serialize::SerializeAt,
+    K::Value: crate::serialize::SerializeAt,
+{
+    let key = Some(K::RECORD_TYPE);
+    entries.push(entry::<K>(Kind::CoordinatorKey, key));
+    entries.push(entry::<K::Value>(Kind::CoordinatorValue, key));
 }
