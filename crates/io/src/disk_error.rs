@@ -104,7 +104,7 @@ pub enum DiskErrorKind {
 }
 
 impl DiskErrorKind {
-    fn of(error: &io::Error) -> Self {
+    fn of(operation: DiskOperation, error: &io::Error) -> Self {
         // Not every code has a stable `io::ErrorKind`.
         match Errno::from_io_error(error) {
             Some(Errno::MFILE | Errno::NFILE) => return Self::TooManyFiles,
@@ -121,6 +121,7 @@ impl DiskErrorKind {
             io::ErrorKind::IsADirectory => Self::IsADirectory,
             io::ErrorKind::DirectoryNotEmpty => Self::DirectoryNotEmpty,
             io::ErrorKind::UnexpectedEof => Self::UnexpectedEnd,
+            io::ErrorKind::WouldBlock if operation == DiskOperation::Lock => Self::Locked,
             _ => Self::Failed,
         }
     }
@@ -147,19 +148,8 @@ struct Facts {
 impl DiskError {
     /// Names what failed; the kind follows from `source`.
     pub fn new(operation: DiskOperation, path: &Path, source: io::Error) -> Self {
-        let kind = DiskErrorKind::of(&source);
-        Self::with_kind(kind, operation, path, source)
-    }
-
-    /// As [`DiskError::new`], where the cause alone does not tell the kind.
-    pub(crate) fn with_kind(
-        kind: DiskErrorKind,
-        operation: DiskOperation,
-        path: &Path,
-        source: io::Error,
-    ) -> Self {
         Self(Box::new(Facts {
-            kind,
+            kind: DiskErrorKind::of(operation, &source),
             operation,
             path: path.to_owned(),
             destination: None,
@@ -167,11 +157,11 @@ impl DiskError {
         }))
     }
 
-    /// A failed rename, which has two paths.
-    pub(crate) fn rename(from: &Path, to: &Path, source: io::Error) -> Self {
-        let mut error = Self::new(DiskOperation::Rename, from, source);
-        error.0.destination = Some(to.to_owned());
-        error
+    /// The same for a rename, which has a second path.
+    #[must_use]
+    pub fn with_destination(mut self, destination: &Path) -> Self {
+        self.0.destination = Some(destination.to_owned());
+        self
     }
 
     /// What a caller can act upon.

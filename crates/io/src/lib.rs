@@ -4,16 +4,22 @@
 //! real side costs a direct call and the simulated side can lose what was not synced, tear
 //! writes, jump in time and fail on demand. The crate knows neither Kafka nor logs.
 //!
-//! Read first: [`Clock`], [`Disk`] with [`DiskFile`].
+//! Read first: [`Clock`], [`Disk`] with [`DiskFile`], [`sim::SimDisk`].
 
 mod clock;
 mod disk;
 mod disk_error;
 mod file_range;
 mod real_disk;
+mod whole_file;
+
+pub mod sim;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 
 pub use clock::{Clock, SystemClock};
 pub use disk::{Disk, DiskFile, Entry, FileKind, Metadata, OpenMode, Space};
 pub use disk_error::{DiskError, DiskErrorKind, DiskOperation};
 pub use file_range::FileRange;
 pub use real_disk::{RealDisk, RealFile, RealLock};
+pub use whole_file::{read_whole, replace_whole};

@@ -1,6 +1,6 @@
 //! [`RealDisk`]: the operating system's file systems.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
@@ -15,7 +15,7 @@ use rustix::io::Errno;
 
 use crate::clock::unix_ms_of;
 use crate::disk::{Disk, DiskFile, Entry, FileKind, Metadata, OpenMode, Space};
-use crate::disk_error::{DiskError, DiskErrorKind, DiskOperation};
+use crate::disk_error::{DiskError, DiskOperation};
 
 /// The operating system's file systems; a relative path starts at the current directory.
 #[derive(Debug, Clone, Copy, Default)]
@@ -85,7 +85,9 @@ impl Disk for RealDisk {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
-        fs::rename(from, to).map_err(|source| DiskError::rename(from, to, source))
+        fs::rename(from, to).map_err(|source| {
+            DiskError::new(DiskOperation::Rename, from, source).with_destination(to)
+        })
     }
 
     fn remove_file(&self, path: &Path) -> Result<(), DiskError> {
@@ -114,24 +116,17 @@ impl Disk for RealDisk {
     /// descriptor of the file: a second attempt within this process fails as it should, and from
     /// then on `flock` alone guards.
     fn try_lock(&self, path: &Path) -> Result<RealLock, DiskError> {
-        let file = open(path, OpenMode::OpenOrCreate).map_err(failed(DiskOperation::Lock, path))?;
-        let held_elsewhere = |source: io::Error| {
-            DiskError::with_kind(DiskErrorKind::Locked, DiskOperation::Lock, path, source)
+        let lock = || {
+            let file = open(path, OpenMode::OpenOrCreate)?;
+            file.try_lock()?;
+            match rustix::fs::fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => Ok(RealLock { _file: file }),
+                // Both mean that somebody else has it.
+                Err(Errno::AGAIN | Errno::ACCESS) => Err(Errno::AGAIN.into()),
+                Err(errno) => Err(errno.into()),
+            }
         };
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(held_elsewhere(io::ErrorKind::WouldBlock.into()));
-            }
-            Err(TryLockError::Error(source)) => {
-                return Err(DiskError::new(DiskOperation::Lock, path, source));
-            }
-        }
-        match rustix::fs::fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(RealLock { _file: file }),
-            Err(errno @ (Errno::AGAIN | Errno::ACCESS)) => Err(held_elsewhere(errno.into())),
-            Err(errno) => Err(DiskError::new(DiskOperation::Lock, path, errno.into())),
-        }
+        lock().map_err(failed(DiskOperation::Lock, path))
     }
 
     fn space(&self, path: &Path) -> Result<Space, DiskError> {
@@ -360,5 +355,141 @@ fn write_all_vectored(
             written -= piece.len();
             pieces = later;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::DiskErrorKind;
+    use crate::testing::check_disk;
+
+    #[test]
+    fn conforms() {
+        let root = tempfile::tempdir().unwrap();
+        check_disk(&RealDisk, root.path());
+    }
+
+    /// Set in the process that [`a_killed_process_leaves_its_lock`] starts.
+    const LOCK_TO_HOLD: &str = "KLAMM_IO_TEST_LOCK_TO_HOLD";
+
+    #[test]
+    fn a_killed_process_leaves_its_lock() {
+        if let Some(path) = std::env::var_os(LOCK_TO_HOLD) {
+            let _lock = RealDisk.try_lock(Path::new(&path)).unwrap();
+            println!("\nheld");
+            loop {
+                std::thread::park();
+            }
+        }
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join(".lock");
+        let mut holder = Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "real_disk::tests::a_killed_process_leaves_its_lock",
+            ])
+            .arg("--nocapture")
+            .env(LOCK_TO_HOLD, &path)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(holder.stdout.take().unwrap()).lines();
+        assert!(lines.any(|line| line.unwrap() == "held"));
+
+        let refused = RealDisk.try_lock(&path).unwrap_err();
+        assert_eq!(refused.kind(), DiskErrorKind::Locked);
+        // The record lock alone, as a Java process would ask for it.
+        let file = File::options().write(true).open(&path).unwrap();
+        let record_lock = FlockOperation::NonBlockingLockExclusive;
+        let refused = rustix::fs::fcntl_lock(&file, record_lock).unwrap_err();
+        assert!(matches!(refused, Errno::AGAIN | Errno::ACCESS));
+
+        holder.kill().unwrap();
+        holder.wait().unwrap();
+        RealDisk.try_lock(&path).unwrap();
+    }
+
+    #[test]
+    fn a_full_device_is_told_from_a_failed_one() {
+        let full = RealDisk
+            .open(Path::new("/dev/full"), OpenMode::ReadWrite)
+            .unwrap();
+        let error = full.write_all_at(b"x", 0).unwrap_err();
+        assert_eq!(error.kind(), DiskErrorKind::Full);
+        assert_eq!(
+            error.to_string(),
+            "cannot write `/dev/full`",
+            "the cause is in the source"
+        );
+        assert_eq!(error.io_error().raw_os_error(), Some(28));
+        let pieces = [IoSlice::new(b"x")];
+        let error = full.write_all_vectored_at(&pieces, 0).unwrap_err();
+        assert_eq!(error.kind(), DiskErrorKind::Full);
+    }
+
+    #[test]
+    fn a_link_counts_as_what_it_leads_to() {
+        let root = tempfile::tempdir().unwrap();
+        let [directory, link, dangling] = ["d", "link", "dangling"].map(|it| root.path().join(it));
+        fs::create_dir(&directory).unwrap();
+        std::os::unix::fs::symlink(&directory, &link).unwrap();
+        std::os::unix::fs::symlink(root.path().join("missing"), &dangling).unwrap();
+        let kinds: Vec<FileKind> = RealDisk
+            .list(root.path())
+            .unwrap()
+            .into_iter()
+            .map(|entry| entry.kind)
+            .collect();
+        let expected = [FileKind::Directory, FileKind::Other, FileKind::Directory];
+        assert_eq!(kinds, expected);
+    }
+
+    proptest! {
+        /// Whatever part of the pieces each call takes, all bytes arrive where they belong.
+        #[test]
+        fn partial_vectored_writes_are_finished(
+            pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..6), 0..12),
+            takes in prop::collection::vec(1usize..9, 1..40),
+            position in 0u64..5,
+        ) {
+            let slices: Vec<IoSlice<'_>> = pieces.iter().map(|it| IoSlice::new(it)).collect();
+            let written = std::cell::RefCell::new(Vec::new());
+            let put = |byte: &u8| written.borrow_mut().push(*byte);
+            let expect_at = |at: u64| assert_eq!(at, position + written.borrow().len() as u64);
+            let mut takes = takes.iter().cycle();
+            write_all_vectored(
+                &slices,
+                position,
+                |slices, at| {
+                    expect_at(at);
+                    let all = slices.iter().flat_map(|it| it.iter());
+                    let take = *takes.next().unwrap();
+                    let before = written.borrow().len();
+                    all.take(take).for_each(put);
+                    Ok(written.borrow().len() - before)
+                },
+                |rest, at| {
+                    expect_at(at);
+                    rest.iter().for_each(put);
+                    Ok(())
+                },
+            )
+            .unwrap();
+            prop_assert_eq!(written.into_inner(), pieces.concat());
+        }
+    }
+
+    #[test]
+    fn a_device_that_takes_nothing_is_an_error() {
+        let slices = [IoSlice::new(b"abc")];
+        let nothing = |_: &[IoSlice<'_>], _| Ok(0);
+        let error = write_all_vectored(&slices, 0, nothing, |_, _| Ok(())).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::WriteZero);
     }
 }
