@@ -15,6 +15,9 @@ use klamm_io::{Disk, DiskError, DiskErrorKind, DiskFile, OpenMode};
 /// Bytes of entries that wait in memory, and the most that one look-up reads at once.
 const CHUNK_LEN: usize = 4096;
 
+/// The least room that a limit in bytes leaves: one entry, and one for when the segment is done.
+const CAPACITY_MIN: u64 = 2;
+
 /// Entries of `N` bytes. The caller knows their order and keeps it.
 pub(crate) struct EntryFile<D: Disk, const N: usize> {
     disk: D,
@@ -50,7 +53,7 @@ impl<D: Disk, const N: usize> EntryFile<D, N> {
             file: None,
             written: file_len / Self::ENTRY_LEN,
             tail: Vec::new(),
-            capacity: bytes_max / Self::ENTRY_LEN,
+            capacity: (bytes_max / Self::ENTRY_LEN).max(CAPACITY_MIN),
             file_len,
         })
     }
@@ -71,6 +74,11 @@ impl<D: Disk, const N: usize> EntryFile<D, N> {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Entries that there may be at most.
+    pub(crate) fn capacity(&self) -> u64 {
+        self.capacity
     }
 
     /// Whether no further entry has room.

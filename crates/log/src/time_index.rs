@@ -89,7 +89,7 @@ impl<D: Disk> TimeIndex<D> {
     /// Whether the log must roll before another entry. One place is kept free, for the entry
     /// that is added when it does.
     pub(crate) fn is_full(&self) -> bool {
-        self.entries.is_full()
+        self.entries.len() + 1 >= self.entries.capacity()
     }
 
     /// The last entry.
@@ -323,10 +323,12 @@ mod tests {
         let mut index = filled(&directory);
         let refused = index.append(at(60, 45 + (1 << 31)));
         assert!(matches!(refused, Err(IndexError::OutOfReach { .. })));
-        for it in 6..=10 {
+        for it in 6..=9 {
+            assert!(!index.is_full());
             index.append(at(10 * it, 200)).unwrap();
         }
         assert!(index.is_full());
+        index.append(at(100, 200)).unwrap();
         let refused = index.append(at(999, 999));
         assert!(matches!(refused, Err(IndexError::Full { .. })));
     }

@@ -1,0 +1,386 @@
+//! [`Segment`]: one stretch of a log, as a file of batches and the indexes beside it.
+//!
+//! Shared by the log, which appends to the last segment, and by its readers. The file and the
+//! indexes are opened when first needed, so that a segment that nobody reads costs no descriptor.
+
+use std::io::IoSlice;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use klamm_io::{Disk, DiskError, DiskErrorKind, DiskFile, OpenMode};
+use klamm_primitives::Offset;
+use klamm_records::{Codecs, FoundTimestamp, NO_TIMESTAMP};
+use parking_lot::Mutex;
+
+use crate::index_error::IndexError;
+use crate::names::{FileContent, FileName, Transit};
+use crate::offset_index::{OffsetIndex, OffsetPosition};
+use crate::scan::{Scan, ScanError, Scanned};
+use crate::time_index::{TimeIndex, TimestampOffset};
+use crate::transaction_index::{AbortedTransaction, Search, TransactionIndex};
+
+/// The indexes of one segment.
+pub(crate) struct Indexes<D: Disk> {
+    pub(crate) offset: OffsetIndex<D>,
+    pub(crate) time: TimeIndex<D>,
+    pub(crate) transaction: TransactionIndex<D>,
+}
+
+/// One segment of a log.
+pub(crate) struct Segment<D: Disk> {
+    disk: D,
+    directory: PathBuf,
+    base_offset: Offset,
+    index_bytes: u32,
+    file: OnceLock<D::File>,
+    /// Bytes of whole batches. Raised after they are written, so that whoever reads this size
+    /// finds them.
+    size: AtomicU32,
+    /// Opened when first needed. Guards the indexes alone; held while they are read from disk,
+    /// never while batches are.
+    indexes: Mutex<Option<Indexes<D>>>,
+    /// The largest timestamp, once it is known for good: the segment is not appended to.
+    largest: Mutex<Option<TimestampOffset>>,
+}
+
+impl<D: Disk> Segment<D> {
+    /// A segment whose file is there, or will be made by [`Segment::create`].
+    pub(crate) fn new(
+        disk: D,
+        directory: PathBuf,
+        base_offset: Offset,
+        index_bytes: u32,
+        size: u32,
+    ) -> Self {
+        Self {
+            disk,
+            directory,
+            base_offset,
+            index_bytes,
+            file: OnceLock::new(),
+            size: AtomicU32::new(size),
+            indexes: Mutex::new(None),
+            largest: Mutex::new(None),
+        }
+    }
+
+    /// Makes the file of a new, empty segment. Left-overs of its name are removed first.
+    pub(crate) fn create(
+        disk: D,
+        directory: PathBuf,
+        base_offset: Offset,
+        index_bytes: u32,
+        preallocated: Option<u32>,
+    ) -> Result<Self, DiskError> {
+        let segment = Self::new(disk, directory, base_offset, index_bytes, 0);
+        for content in FileContent::OF_A_SEGMENT {
+            segment.remove_file(&segment.path(content))?;
+        }
+        let file = segment
+            .disk
+            .open(&segment.path(FileContent::Log), OpenMode::CreateNew)?;
+        if let Some(len) = preallocated {
+            file.allocate(u64::from(len))?;
+        }
+        segment.keep(file);
+        Ok(segment)
+    }
+
+    /// The smallest offset that the segment may hold.
+    pub(crate) fn base_offset(&self) -> Offset {
+        self.base_offset
+    }
+
+    /// Bytes of its batches.
+    pub(crate) fn size(&self) -> u32 {
+        self.size.load(Ordering::Acquire)
+    }
+
+    /// Where a file of the segment is.
+    pub(crate) fn path(&self, content: FileContent) -> PathBuf {
+        let name = FileName::new(self.base_offset, content);
+        self.directory.join(name.to_string())
+    }
+
+    /// The file of batches.
+    pub(crate) fn file(&self) -> Result<&D::File, DiskError> {
+        if let Some(file) = self.file.get() {
+            return Ok(file);
+        }
+        let file = self
+            .disk
+            .open(&self.path(FileContent::Log), OpenMode::ReadWrite)?;
+        Ok(self.keep(file))
+    }
+
+    fn keep(&self, file: D::File) -> &D::File {
+        self.file.get_or_init(|| file)
+    }
+
+    /// Acts on the indexes, opening them if need be.
+    pub(crate) fn with_indexes<T, E: From<IndexError>>(
+        &self,
+        act: impl FnOnce(&mut Indexes<D>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut indexes = self.indexes.lock();
+        let open = match indexes.take() {
+            Some(open) => open,
+            None => self.open_indexes()?,
+        };
+        act(indexes.insert(open))
+    }
+
+    fn open_indexes(&self) -> Result<Indexes<D>, IndexError> {
+        let (disk, base) = (&self.disk, self.base_offset);
+        let path = |content| self.path(content);
+        let bytes = u64::from(self.index_bytes);
+        let offset = OffsetIndex::open(disk.clone(), path(FileContent::OffsetIndex), base, bytes);
+        let time = TimeIndex::open(disk.clone(), path(FileContent::TimeIndex), base, bytes);
+        let path = path(FileContent::TransactionIndex);
+        let transaction = TransactionIndex::open(disk.clone(), path, base);
+        Ok(Indexes {
+            offset: offset?,
+            time: time?,
+            transaction: transaction?,
+        })
+    }
+
+    /// Removes the files of the indexes and begins with empty ones: they are to be rebuilt.
+    pub(crate) fn reset_indexes(&self) -> Result<(), DiskError> {
+        let mut indexes = self.indexes.lock();
+        *indexes = None;
+        *self.largest.lock() = None;
+        for content in FileContent::OF_A_SEGMENT {
+            if content != FileContent::Log {
+                self.remove_file(&self.path(content))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the offset can be said relative to the base offset.
+    pub(crate) fn reaches(&self, offset: Offset) -> bool {
+        (0..=i64::from(i32::MAX)).contains(&(offset.get().saturating_sub(self.base_offset.get())))
+    }
+
+    /// Writes pieces of `len` bytes behind the batches, and returns where. The size is raised by
+    /// [`Segment::written`].
+    pub(crate) fn write(&self, pieces: &[IoSlice<'_>]) -> Result<u32, DiskError> {
+        let position = self.size();
+        self.file()?
+            .write_all_vectored_at(pieces, u64::from(position))?;
+        Ok(position)
+    }
+
+    /// Says that batches up to this position are written.
+    pub(crate) fn written(&self, size: u32) {
+        self.size.store(size, Ordering::Release);
+    }
+
+    /// Takes back what a failed write may have left behind the batches.
+    pub(crate) fn unwrite(&self) -> Result<(), DiskError> {
+        self.file()?.set_len(u64::from(self.size()))
+    }
+
+    /// A walk through the batches from a position on.
+    pub(crate) fn scan(&self, position: u32) -> Result<Scan<'_, D::File>, DiskError> {
+        Ok(Scan::new(self.file()?, position, self.size()))
+    }
+
+    /// The first batch that reaches to `offset`.
+    pub(crate) fn find(&self, offset: Offset) -> Result<Option<Scanned>, SegmentError> {
+        let near: OffsetPosition =
+            self.with_indexes(|it| it.offset.look_up(offset).map_err(SegmentError::from))?;
+        // An index that lies must not send a reader past the end.
+        let position = near.position.min(self.size());
+        Ok(self.scan(position)?.find(offset)?)
+    }
+
+    /// The largest timestamp and the last offset of the batch that has it; the file's time of
+    /// modification where no batch has a timestamp.
+    pub(crate) fn largest_timestamp(&self) -> Result<TimestampOffset, SegmentError> {
+        if let Some(known) = *self.largest.lock() {
+            return Ok(known);
+        }
+        let mut largest = self.scan_largest_timestamp()?;
+        if largest.timestamp_ms == NO_TIMESTAMP {
+            let metadata = self.disk.metadata(&self.path(FileContent::Log))?;
+            largest.timestamp_ms = metadata.modified_ms;
+        }
+        Ok(largest)
+    }
+
+    /// As [`Segment::largest_timestamp`], without falling back on the file.
+    pub(crate) fn scan_largest_timestamp(&self) -> Result<TimestampOffset, SegmentError> {
+        let (mut largest, position) = self.with_indexes(|it| -> Result<_, SegmentError> {
+            let last = it.time.last().unwrap_or(TimestampOffset {
+                timestamp_ms: NO_TIMESTAMP,
+                offset: self.base_offset,
+            });
+            Ok((last, it.offset.look_up(last.offset)?.position))
+        })?;
+        let mut scan = self.scan(position.min(self.size()))?;
+        while let Some(batch) = scan.next()? {
+            if batch.max_timestamp_ms > largest.timestamp_ms {
+                largest = TimestampOffset {
+                    timestamp_ms: batch.max_timestamp_ms,
+                    offset: batch.last_offset,
+                };
+            }
+        }
+        Ok(largest)
+    }
+
+    /// Keeps the largest timestamp for good: nothing is appended from here on.
+    pub(crate) fn set_largest_timestamp(&self, largest: TimestampOffset) {
+        *self.largest.lock() = Some(largest).filter(|it| it.timestamp_ms != NO_TIMESTAMP);
+    }
+
+    /// The first record with this timestamp or a later one, at or behind `from`.
+    pub(crate) fn find_timestamp(
+        &self,
+        timestamp_ms: i64,
+        from: Offset,
+        codecs: &mut Codecs,
+    ) -> Result<Option<FoundTimestamp>, SegmentError> {
+        let position = self.with_indexes(|it| -> Result<_, SegmentError> {
+            // Everything before the entry's batch is earlier than its timestamp.
+            let near = it.time.look_up(timestamp_ms)?;
+            Ok(it.offset.look_up(near.offset.max(from))?.position)
+        })?;
+        let mut scan = self.scan(position.min(self.size()))?;
+        while let Some(scanned) = scan.next()? {
+            if scanned.max_timestamp_ms < timestamp_ms || scanned.last_offset < from {
+                continue;
+            }
+            let Some(batch) = scan.read(&scanned)? else {
+                continue;
+            };
+            match batch.find_timestamp(timestamp_ms, from, codecs) {
+                Ok(None) => {}
+                Ok(found) => return Ok(found),
+                Err(error) => return Err(scan.damaged(scanned.position, error.into()).into()),
+            }
+        }
+        Ok(None)
+    }
+
+    /// The aborted transactions of this segment that have records in `from..to`.
+    pub(crate) fn aborted_in(&self, from: Offset, to: Offset) -> Result<Search, IndexError> {
+        self.with_indexes(|it| it.transaction.search(from, to))
+    }
+
+    /// Notes an aborted transaction whose marker is here.
+    pub(crate) fn note_aborted(&self, aborted: &AbortedTransaction) -> Result<(), IndexError> {
+        self.with_indexes(|it| it.transaction.append(aborted))
+    }
+
+    /// Cuts the batches from `offset` on, and the indexes with them. Returns how many bytes went.
+    pub(crate) fn truncate_to(&self, offset: Offset) -> Result<u32, SegmentError> {
+        let size = self.size();
+        let position = self.find(offset)?.map_or(size, |batch| batch.position);
+        self.with_indexes(|it| -> Result<_, SegmentError> {
+            it.offset.truncate_to(offset)?;
+            it.time.truncate_to(offset)?;
+            it.transaction.truncate_to(offset)?;
+            Ok(())
+        })?;
+        self.cut(position)?;
+        Ok(size - position)
+    }
+
+    /// Cuts the file behind this position.
+    pub(crate) fn cut(&self, position: u32) -> Result<(), DiskError> {
+        *self.largest.lock() = None;
+        let file = self.file()?;
+        // Batches that begin before the cut and end behind it were cut as a whole, so a size
+        // that readers see is one of whole batches throughout.
+        self.size.store(position, Ordering::Release);
+        if file.metadata()?.len != u64::from(position) {
+            file.set_len(u64::from(position))?;
+        }
+        Ok(())
+    }
+
+    /// Makes the batches durable that were written before.
+    pub(crate) fn sync_log(&self) -> Result<(), DiskError> {
+        match self.file.get() {
+            Some(file) => file.sync_data(),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes everything durable, the indexes too: from here on they are trusted after a crash.
+    pub(crate) fn sync_all(&self) -> Result<(), DiskError> {
+        if let Some(indexes) = self.indexes.lock().as_mut() {
+            indexes.offset.sync()?;
+            indexes.time.sync()?;
+            indexes.transaction.sync()?;
+        }
+        self.sync_log()
+    }
+
+    /// Ends appending: the last entry of the time index, the files cut to what they hold.
+    pub(crate) fn seal(&self, largest: TimestampOffset) -> Result<(), SegmentError> {
+        self.with_indexes(|it| -> Result<_, SegmentError> {
+            if largest.timestamp_ms != NO_TIMESTAMP {
+                it.time.append(largest)?;
+            }
+            it.offset.trim()?;
+            it.time.trim()?;
+            Ok(())
+        })?;
+        self.set_largest_timestamp(largest);
+        if let Some(file) = self.file.get()
+            && file.metadata()?.len != u64::from(self.size())
+        {
+            file.set_len(u64::from(self.size()))?;
+        }
+        Ok(())
+    }
+
+    /// Gives the files the names of such that wait to be removed. Open handles read on.
+    pub(crate) fn retire(&self) -> Result<Vec<PathBuf>, DiskError> {
+        let mut retired = Vec::new();
+        for content in FileContent::OF_A_SEGMENT {
+            let name = FileName::new(self.base_offset, content).in_transit(Transit::Deleted);
+            let to = self.directory.join(name.to_string());
+            match self.disk.rename(&self.path(content), &to) {
+                Ok(()) => retired.push(to),
+                Err(error) if error.kind() == DiskErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(retired)
+    }
+
+    /// Removes the files at once.
+    pub(crate) fn remove(&self) -> Result<(), DiskError> {
+        for content in FileContent::OF_A_SEGMENT {
+            self.remove_file(&self.path(content))?;
+        }
+        Ok(())
+    }
+
+    fn remove_file(&self, path: &Path) -> Result<(), DiskError> {
+        match self.disk.remove_file(path) {
+            Err(error) if error.kind() != DiskErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A segment could not be read or changed.
+#[derive(Debug, thiserror::Error)]
+pub enum SegmentError {
+    /// The disk refused.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
+    /// The file holds something that is no batch.
+    #[error(transparent)]
+    Scan(#[from] ScanError),
+    /// An index refused, or is damaged.
+    #[error(transparent)]
+    Index(#[from] IndexError),
+}
