@@ -30,6 +30,7 @@ impl Sequence {
 
     /// The sequence `count` records on, past 2147483647 from 0 again. None stays none.
     #[inline]
+    #[must_use]
     pub const fn advance(self, count: i32) -> Self {
         if self.is_none() {
             return Self::NONE;
