@@ -47,13 +47,12 @@ impl Clock for SystemClock {
     }
 
     #[expect(clippy::disallowed_methods, reason = "the one place that waits")]
-    #[expect(
-        clippy::manual_async_fn,
-        reason = "an `async fn` would borrow the clock"
-    )]
     fn sleep_until(&self, deadline: Option<Instant>) -> impl Future<Output = ()> + Send + 'static {
+        let now = self.now();
         async move {
             match deadline {
+                // The runtime's timers would round up to the next millisecond.
+                Some(deadline) if deadline <= now => {}
                 Some(deadline) => tokio::time::sleep_until(deadline.into()).await,
                 None => pending().await,
             }
@@ -68,6 +67,35 @@ pub(crate) fn unix_ms_of(time: SystemTime) -> i64 {
         Err(before) => {
             let nanos = before.duration().as_nanos();
             i64::try_from(nanos.div_ceil(1_000_000)).map_or(i64::MIN, |ms| -ms)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::testing::check_clock;
+
+    #[tokio::test]
+    async fn conforms() {
+        let wait = |step| SystemClock.sleep_until(Some(SystemClock.now() + step));
+        check_clock(&SystemClock, wait).await;
+    }
+
+    #[test]
+    fn unix_time_is_rounded_down_on_both_sides_of_1970() {
+        for (nanos, before_ms, after_ms) in [
+            (0, 0, 0),
+            (1, -1, 0),
+            (999_999, -1, 0),
+            (1_000_000, -1, 1),
+            (1_500_000, -2, 1),
+        ] {
+            let distance = Duration::from_nanos(nanos);
+            assert_eq!(unix_ms_of(UNIX_EPOCH - distance), before_ms);
+            assert_eq!(unix_ms_of(UNIX_EPOCH + distance), after_ms);
         }
     }
 }

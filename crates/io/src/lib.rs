@@ -4,13 +4,16 @@
 //! real side costs a direct call and the simulated side can lose what was not synced, tear
 //! writes, jump in time and fail on demand. The crate knows neither Kafka nor logs.
 //!
-//! Read first: [`Clock`], [`Disk`] with [`DiskFile`], [`sim::SimDisk`].
+//! Read first: [`Clock`], [`Disk`] with [`DiskFile`], [`Net`]; then [`sim`].
 
 mod clock;
 mod disk;
 mod disk_error;
 mod file_range;
+mod net;
+mod net_error;
 mod real_disk;
+mod tcp_net;
 mod whole_file;
 
 pub mod sim;
@@ -21,5 +24,8 @@ pub use clock::{Clock, SystemClock};
 pub use disk::{Disk, DiskFile, Entry, FileKind, Metadata, OpenMode, Space};
 pub use disk_error::{DiskError, DiskErrorKind, DiskOperation};
 pub use file_range::FileRange;
+pub use net::{ListenOptions, Listener, Net, SocketOptions};
+pub use net_error::{NetError, NetErrorKind, NetOperation};
 pub use real_disk::{RealDisk, RealFile, RealLock};
+pub use tcp_net::{TcpListener, TcpNet};
 pub use whole_file::{read_whole, replace_whole};

@@ -1,4 +1,5 @@
-//! The simulated sides: a [`SimClock`] moved by hand, a [`SimDisk`] that can lose power.
+//! The simulated sides: a [`SimClock`] moved by hand, a [`SimDisk`] that can lose power, a
+//! [`SimNet`] whose links can be cut.
 //!
 //! All of it lives in memory and in one process, does nothing by itself, and draws whatever it
 //! leaves to chance from the seed it was given: the same calls in the same order have the same
@@ -6,7 +7,9 @@
 
 mod clock;
 mod disk;
+mod net;
 mod random;
 
 pub use clock::{SimClock, SimSleep};
 pub use disk::{Crash, Fault, SimDisk, SimFile, SimLock};
+pub use net::{SimHost, SimListener, SimNet, SimStream};

@@ -186,3 +186,57 @@ impl Drop for SimSleep {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::check_clock;
+
+    #[tokio::test]
+    async fn conforms() {
+        let clock = SimClock::new();
+        let pass = |step| {
+            clock.advance(step);
+            std::future::ready(())
+        };
+        check_clock(&clock, pass).await;
+    }
+
+    /// Covers C125.
+    #[tokio::test]
+    async fn a_wall_clock_that_jumps_moves_no_deadline() {
+        let clock = SimClock::new();
+        let (now, unix_ms) = (clock.now(), clock.unix_ms());
+        let sleeper = tokio::spawn(clock.sleep(Some(now + Duration::from_secs(10))));
+        tokio::task::yield_now().await;
+        for jump_ms in [-3_600_000, 7_200_000] {
+            clock.jump_unix_ms(jump_ms);
+            tokio::task::yield_now().await;
+            assert!(!sleeper.is_finished());
+            assert_eq!(clock.now(), now);
+        }
+        assert_eq!(clock.unix_ms(), unix_ms + 3_600_000);
+        clock.advance(Duration::from_secs(10));
+        sleeper.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn the_next_deadline_is_that_of_whoever_still_sleeps() {
+        let clock = SimClock::new();
+        let in_ms = |ms| clock.now() + Duration::from_millis(ms);
+        assert_eq!(clock.next_deadline(), None);
+        let sleepers = [20, 10].map(|ms| tokio::spawn(clock.sleep(Some(in_ms(ms)))));
+        tokio::task::yield_now().await;
+        assert_eq!(clock.next_deadline(), Some(in_ms(10)));
+        sleepers[1].abort();
+        tokio::task::yield_now().await;
+        assert_eq!(clock.next_deadline(), Some(in_ms(20)));
+        clock.advance_to(in_ms(20));
+        assert_eq!(clock.next_deadline(), None);
+        let earlier = clock.now();
+        clock.advance(Duration::from_millis(5));
+        let now = clock.now();
+        clock.advance_to(earlier);
+        assert_eq!(clock.now(), now, "time does not go back");
+    }
+}
