@@ -148,7 +148,11 @@ impl LogConfig {
             })
         };
         if !(1 << 20..=i32::MAX.unsigned_abs()).contains(&self.segment_bytes) {
-            return refuse("segment.bytes", &self.segment_bytes, "1048576 to 2147483647");
+            return refuse(
+                "segment.bytes",
+                &self.segment_bytes,
+                "1048576 to 2147483647",
+            );
         }
         if self.segment_age_max < Duration::from_millis(1) {
             let value = self.segment_age_max.as_millis();
@@ -206,9 +210,15 @@ mod tests {
             change(&mut config);
             config.check().unwrap_err().name
         };
-        assert_eq!(refused(|it| it.segment_bytes = (1 << 20) - 1), "segment.bytes");
+        assert_eq!(
+            refused(|it| it.segment_bytes = (1 << 20) - 1),
+            "segment.bytes"
+        );
         assert_eq!(refused(|it| it.segment_bytes = 1 << 31), "segment.bytes");
-        assert_eq!(refused(|it| it.segment_age_max = Duration::ZERO), "segment.ms");
+        assert_eq!(
+            refused(|it| it.segment_age_max = Duration::ZERO),
+            "segment.ms"
+        );
         assert_eq!(refused(|it| it.index_bytes = 3), "segment.index.bytes");
         assert_eq!(refused(|it| it.flush_records = Some(0)), "flush.messages");
         let dirty = "min.cleanable.dirty.ratio";
@@ -216,7 +226,10 @@ mod tests {
         assert_eq!(refused(|it| it.dirty_ratio_min = -0.1), dirty);
         assert_eq!(refused(|it| it.dirty_ratio_min = f64::NAN), dirty);
         let lag = "max.compaction.lag.ms";
-        assert_eq!(refused(|it| it.compaction_lag_max = Some(Duration::ZERO)), lag);
+        assert_eq!(
+            refused(|it| it.compaction_lag_max = Some(Duration::ZERO)),
+            lag
+        );
         let below = |it: &mut LogConfig| {
             it.compaction_lag_min = Duration::from_millis(9);
             it.compaction_lag_max = Some(Duration::from_millis(8));

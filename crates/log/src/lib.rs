@@ -1,24 +1,58 @@
 //! The storage of partitions.
 
+mod names;
+mod small_file;
+
 mod clean_shutdown;
+mod meta_properties;
+mod offset_checkpoint;
+mod partition_metadata;
+
 mod entry_file;
 mod index_error;
-mod leader_epochs;
-mod meta_properties;
-mod names;
-mod offset_checkpoint;
+mod indexer;
 mod offset_index;
-mod partition_metadata;
-mod producer_state;
-mod small_file;
 mod time_index;
 mod transaction_index;
 
+mod leader_epochs;
+mod producer_state;
+
+mod config;
+mod scan;
+mod segment;
+
+mod append;
+mod bounds;
+mod close;
+mod flush;
+mod log;
+mod offset_for_timestamp;
+mod open;
+mod read;
+mod recover;
+mod replay;
+mod retention;
+mod roll;
+mod truncate;
+
+pub use append::{AppendError, Appended, MarkerError};
+pub use bounds::{PastLogEnd, Place};
 pub use clean_shutdown::CleanShutdown;
+pub use config::{CleanupPolicy, ConfigError, LogConfig};
+pub use flush::{Flush, FlushError};
 pub use index_error::IndexError;
 pub use leader_epochs::{EpochEnd, EpochStart};
+pub use log::{ChangeError, Log, Unavailable};
 pub use meta_properties::MetaProperties;
 pub use offset_checkpoint::Checkpoint;
+pub use offset_for_timestamp::{OffsetAndTime, TimeTarget};
+pub use open::{OpenError, OpenOptions, Opening};
 pub use producer_state::{ProducerStateError, SequenceFacts};
+pub use read::{Isolation, LogOffsets, LogReader, Read, ReadError, ReadLimit};
+pub use recover::Cut;
+pub use retention::{RetentionReason, RetiredFiles};
+pub use scan::{BatchFault, ScanError};
+pub use segment::SegmentError;
 pub use small_file::SmallFileError;
 pub use transaction_index::AbortedTransaction;

@@ -16,10 +16,10 @@ use std::collections::HashMap;
 
 use klamm_primitives::{Offset, ProducerEpoch, ProducerId};
 
-pub(crate) use self::append::{Append, Appended, Batch, Origin};
+pub(crate) use self::append::{Append, Appended, Batch, Marker, Origin};
 pub use self::append::{ProducerStateError, SequenceFacts};
-pub(crate) use self::entry::{Entry, WrittenBatch};
-pub(crate) use self::snapshot::{SnapshotEntry, SnapshotError};
+pub(crate) use self::entry::Entry;
+pub(crate) use self::snapshot::SnapshotEntry;
 pub(crate) use self::snapshot_files::SnapshotFiles;
 pub(crate) use self::transactions::{Completed, Transactions};
 

@@ -15,6 +15,8 @@ use klamm_records::{
 };
 use thiserror::Error;
 
+use crate::indexer::Indexed;
+
 /// Bytes that are read at once.
 const CHUNK_LEN: usize = 4096;
 
@@ -45,6 +47,16 @@ impl Scanned {
     /// Where the next batch begins.
     pub(crate) fn end(&self) -> u32 {
         self.position + self.size
+    }
+
+    /// As an index wants to know it.
+    pub(crate) fn indexed(&self) -> Indexed {
+        Indexed {
+            position: self.position,
+            size: self.size,
+            last_offset: self.last_offset,
+            max_timestamp_ms: self.max_timestamp_ms,
+        }
     }
 }
 
@@ -138,13 +150,16 @@ impl<'a, F: DiskFile> Scan<'a, F> {
         if left == 0 {
             return Ok(None);
         }
-        let scanned = self.head()?.and_then(|head| read_head(head, self.position, left));
+        let position = self.position;
+        let scanned = self
+            .head()?
+            .and_then(|head| read_head(head, position, left));
         match scanned {
             Ok(scanned) => {
                 self.position = scanned.end();
                 Ok(Some(scanned))
             }
-            Err(reason) => Err(self.damaged(self.position, reason)),
+            Err(reason) => Err(self.damaged(position, reason)),
         }
     }
 

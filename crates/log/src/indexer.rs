@@ -1,0 +1,87 @@
+//! [`Indexer`]: adds batches to a segment's indexes, as they are appended or recovered.
+
+use klamm_io::Disk;
+use klamm_primitives::Offset;
+use klamm_records::NO_TIMESTAMP;
+
+use crate::index_error::IndexError;
+use crate::offset_index::OffsetPosition;
+use crate::segment::Segment;
+use crate::time_index::TimestampOffset;
+
+/// A batch as an index wants to know it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Indexed {
+    /// Where it begins in the segment's file, in bytes.
+    pub(crate) position: u32,
+    /// Its bytes.
+    pub(crate) size: u32,
+    pub(crate) last_offset: Offset,
+    pub(crate) max_timestamp_ms: i64,
+}
+
+/// Decides which batches of a segment get index entries.
+#[derive(Debug)]
+pub(crate) struct Indexer {
+    bytes_since_entry: u32,
+    /// The largest timestamp so far, and the last offset of the first batch that had it.
+    largest: TimestampOffset,
+}
+
+impl Indexer {
+    /// For a segment whose largest timestamp so far is this one.
+    pub(crate) fn new(largest: TimestampOffset) -> Self {
+        Self {
+            bytes_since_entry: 0,
+            largest,
+        }
+    }
+
+    /// For a segment without records.
+    pub(crate) fn empty(base_offset: Offset) -> Self {
+        Self::new(TimestampOffset {
+            timestamp_ms: NO_TIMESTAMP,
+            offset: base_offset,
+        })
+    }
+
+    /// The largest timestamp so far, [`NO_TIMESTAMP`] if no batch had one.
+    pub(crate) fn largest(&self) -> TimestampOffset {
+        self.largest
+    }
+
+    /// Takes the next batch. It gets entries if more than `interval` bytes lie between it and the
+    /// last one that did. Without room there is none: a sparse index need not have it.
+    pub(crate) fn add<D: Disk>(
+        &mut self,
+        segment: &Segment<D>,
+        interval: u32,
+        batch: &Indexed,
+    ) -> Result<(), IndexError> {
+        if batch.max_timestamp_ms > self.largest.timestamp_ms {
+            self.largest = TimestampOffset {
+                timestamp_ms: batch.max_timestamp_ms,
+                offset: batch.last_offset,
+            };
+        }
+        if self.bytes_since_entry > interval {
+            let entry = OffsetPosition {
+                offset: batch.last_offset,
+                position: batch.position,
+            };
+            let largest = self.largest;
+            segment.with_indexes(|it| {
+                if !it.offset.is_full() {
+                    it.offset.append(entry)?;
+                }
+                if largest.timestamp_ms != NO_TIMESTAMP && !it.time.is_full() {
+                    it.time.append(largest)?;
+                }
+                Ok::<_, IndexError>(())
+            })?;
+            self.bytes_since_entry = 0;
+        }
+        self.bytes_since_entry = self.bytes_since_entry.saturating_add(batch.size);
+        Ok(())
+    }
+}
