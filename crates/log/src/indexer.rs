@@ -6,7 +6,7 @@ use klamm_records::NO_TIMESTAMP;
 
 use crate::index_error::IndexError;
 use crate::offset_index::OffsetPosition;
-use crate::segment::Segment;
+use crate::segment::{Indexes, Segment};
 use crate::time_index::TimestampOffset;
 
 /// A batch as an index wants to know it.
@@ -58,30 +58,51 @@ impl Indexer {
         interval: u32,
         batch: &Indexed,
     ) -> Result<(), IndexError> {
+        match self.next_entries(interval, batch) {
+            Some(entries) => segment.with_indexes(|it| entries.add_to(it)),
+            None => Ok(()),
+        }
+    }
+
+    /// As [`Indexer::add`], and gives the entries to whoever has the indexes at hand.
+    pub(crate) fn next_entries(&mut self, interval: u32, batch: &Indexed) -> Option<NewEntries> {
         if batch.max_timestamp_ms > self.largest.timestamp_ms {
             self.largest = TimestampOffset {
                 timestamp_ms: batch.max_timestamp_ms,
                 offset: batch.last_offset,
             };
         }
-        if self.bytes_since_entry > interval {
-            let entry = OffsetPosition {
-                offset: batch.last_offset,
-                position: batch.position,
-            };
-            let largest = self.largest;
-            segment.with_indexes(|it| {
-                if !it.offset.is_full() {
-                    it.offset.append(entry)?;
-                }
-                if largest.timestamp_ms != NO_TIMESTAMP && !it.time.is_full() {
-                    it.time.append(largest)?;
-                }
-                Ok::<_, IndexError>(())
-            })?;
+        let is_due = self.bytes_since_entry > interval;
+        if is_due {
             self.bytes_since_entry = 0;
         }
         self.bytes_since_entry = self.bytes_since_entry.saturating_add(batch.size);
+        is_due.then_some(NewEntries {
+            offset: OffsetPosition {
+                offset: batch.last_offset,
+                position: batch.position,
+            },
+            time: self.largest,
+        })
+    }
+}
+
+/// What is to be added to the indexes of a segment.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NewEntries {
+    offset: OffsetPosition,
+    time: TimestampOffset,
+}
+
+impl NewEntries {
+    /// Adds them, as far as there is room.
+    pub(crate) fn add_to<D: Disk>(self, indexes: &mut Indexes<D>) -> Result<(), IndexError> {
+        if !indexes.offset.is_full() {
+            indexes.offset.append(self.offset)?;
+        }
+        if self.time.timestamp_ms != NO_TIMESTAMP && !indexes.time.is_full() {
+            indexes.time.append(self.time)?;
+        }
         Ok(())
     }
 }

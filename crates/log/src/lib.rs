@@ -9,6 +9,7 @@ mod offset_checkpoint;
 mod partition_metadata;
 
 mod entry_file;
+mod entry_stream;
 mod index_error;
 mod indexer;
 mod offset_index;
@@ -36,10 +37,20 @@ mod retention;
 mod roll;
 mod truncate;
 
+mod check;
+mod dump;
+
+mod cleaner;
+
 pub use append::{AppendError, Appended, MarkerError};
 pub use bounds::{PastLogEnd, Place};
+pub use check::{Depth, Fault, Problem, Report, SegmentSummary, check};
 pub use clean_shutdown::CleanShutdown;
+pub use cleaner::{
+    CleanError, Cleanable, Cleaned, CleanerOffsets, Cleaning, CleaningCounts, Swapped, filthiest,
+};
 pub use config::{CleanupPolicy, ConfigError, LogConfig};
+pub use dump::{DumpError, Sound, dump};
 pub use flush::{Flush, FlushError};
 pub use index_error::IndexError;
 pub use leader_epochs::{EpochEnd, EpochStart};
@@ -48,7 +59,7 @@ pub use meta_properties::MetaProperties;
 pub use offset_checkpoint::Checkpoint;
 pub use offset_for_timestamp::{OffsetAndTime, TimeTarget};
 pub use open::{OpenError, OpenOptions, Opening};
-pub use producer_state::{ProducerStateError, SequenceFacts};
+pub use producer_state::{ProducerStateError, SequenceFacts, SnapshotError};
 pub use read::{Isolation, LogOffsets, LogReader, Read, ReadError, ReadLimit};
 pub use recover::Cut;
 pub use retention::{RetentionReason, RetiredFiles};

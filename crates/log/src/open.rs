@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use klamm_io::{Disk, DiskError, FileKind};
 use klamm_primitives::Offset;
@@ -200,9 +201,10 @@ impl<D: Disk> Opener<D> {
             }
             kept.retain(|it| !replaced(it));
         }
-        // The logs last: until then a crash begins this anew.
+        // The logs first: a log that still waits takes the indexes of its name for those of a
+        // segment that it replaces.
         let mut swaps = swaps.to_vec();
-        swaps.sort_unstable_by_key(|it| it.content == FileContent::Log);
+        swaps.sort_unstable_by_key(|it| it.content != FileContent::Log);
         for swap in swaps {
             let name = FileName::new(swap.offset, swap.content);
             self.disk.rename(&self.path(swap), &self.path(name))?;
@@ -298,6 +300,7 @@ impl<D: Disk> Opener<D> {
             segments: RwLock::new(segments),
             bounds: Mutex::new(bounds),
             epochs: RwLock::new(epochs),
+            swaps: AtomicU64::new(0),
         };
         let recovery_point = self
             .options
@@ -320,6 +323,7 @@ impl<D: Disk> Opener<D> {
             },
             has_new_names: true,
             condition: Condition::Open,
+            cuts: 0,
         };
         log.set_high_watermark(high_watermark);
         log

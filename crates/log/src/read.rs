@@ -118,6 +118,23 @@ impl<D: Disk> LogReader<D> {
         limit: ReadLimit,
         isolation: Isolation,
     ) -> Result<Read<D::File>, ReadError> {
+        loop {
+            let swaps = self.shared.swaps();
+            let read = self.read_once(offset, limit, isolation)?;
+            // What compaction took out of the records it took out of the list of aborted
+            // transactions too: both must come from the same segments.
+            if isolation != Isolation::Committed || swaps == self.shared.swaps() {
+                return Ok(read);
+            }
+        }
+    }
+
+    fn read_once(
+        &self,
+        offset: Offset,
+        limit: ReadLimit,
+        isolation: Isolation,
+    ) -> Result<Read<D::File>, ReadError> {
         let bounds = *self.shared.bounds.lock();
         if offset < bounds.log_start || offset > bounds.log_end.offset {
             return Err(ReadError::OffsetOutOfRange {
@@ -165,7 +182,8 @@ impl<D: Disk> LogReader<D> {
                 continue;
             };
             let end = if held.base_offset() == visible_end.segment_base {
-                visible_end.position
+                // Known before compaction put a shorter segment in this one's place.
+                visible_end.position.min(held.size())
             } else {
                 held.size()
             };

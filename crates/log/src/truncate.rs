@@ -62,6 +62,7 @@ impl<D: Disk> Log<D> {
         log_start: Offset,
         now_ms: i64,
     ) -> Result<(), ChangeError> {
+        self.cuts += 1;
         self.snapshots.remove_all()?;
         self.change_epochs(|epochs| epochs.clear())?;
         self.producers.clear(offset);
@@ -96,6 +97,7 @@ impl<D: Disk> Log<D> {
     }
 
     fn cut_to(&mut self, offset: Offset, now_ms: i64) -> Result<(), ChangeError> {
+        self.cuts += 1;
         // Readers see the new end before the bytes go.
         let end = self.find_end(offset)?;
         let mut bounds = *self.shared.bounds.lock();
