@@ -48,6 +48,8 @@ pub(crate) struct Bounds {
     pub(crate) last_stable: Bound,
     pub(crate) high_watermark: Bound,
     pub(crate) log_end: Place,
+    /// How often the end was cut off: what was read of the log before may not be in it any more.
+    pub(crate) cuts: u64,
 }
 
 /// The high watermark cannot lie behind the log end offset.

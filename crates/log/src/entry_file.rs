@@ -198,7 +198,12 @@ impl<D: Disk, const N: usize> EntryFile<D, N> {
         self.write()?;
         match &self.file {
             Some(file) => file.sync_data(),
-            None => Ok(()),
+            // Cutting it let go of it.
+            None => match self.disk.open(&self.path, OpenMode::ReadWrite) {
+                Ok(file) => file.sync_data(),
+                Err(error) if error.kind() == DiskErrorKind::NotFound => Ok(()),
+                Err(error) => Err(error),
+            },
         }
     }
 

@@ -50,22 +50,9 @@ impl Indexer {
         self.largest
     }
 
-    /// Takes the next batch. It gets entries if more than `interval` bytes lie between it and the
-    /// last one that did. Without room there is none: a sparse index need not have it.
-    pub(crate) fn add<D: Disk>(
-        &mut self,
-        segment: &Segment<D>,
-        interval: u32,
-        batch: &Indexed,
-    ) -> Result<(), IndexError> {
-        match self.next_entries(interval, batch) {
-            Some(entries) => segment.with_indexes(|it| entries.add_to(it)),
-            None => Ok(()),
-        }
-    }
-
-    /// As [`Indexer::add`], and gives the entries to whoever has the indexes at hand.
-    pub(crate) fn next_entries(&mut self, interval: u32, batch: &Indexed) -> Option<NewEntries> {
+    /// Takes the next batch. It gets entries if more than `interval` bytes lie between the start
+    /// of the last one that did and its own.
+    pub(crate) fn take(&mut self, interval: u32, batch: &Indexed) -> Option<Entries> {
         if batch.max_timestamp_ms > self.largest.timestamp_ms {
             self.largest = TimestampOffset {
                 timestamp_ms: batch.max_timestamp_ms,
@@ -77,31 +64,44 @@ impl Indexer {
             self.bytes_since_entry = 0;
         }
         self.bytes_since_entry = self.bytes_since_entry.saturating_add(batch.size);
-        is_due.then_some(NewEntries {
+        is_due.then_some(Entries {
             offset: OffsetPosition {
                 offset: batch.last_offset,
                 position: batch.position,
             },
-            time: self.largest,
+            largest: self.largest,
         })
+    }
+
+    /// Takes the next batch of a segment and writes its entries, if it gets any.
+    pub(crate) fn add<D: Disk>(
+        &mut self,
+        segment: &Segment<D>,
+        interval: u32,
+        batch: &Indexed,
+    ) -> Result<(), IndexError> {
+        match self.take(interval, batch) {
+            Some(entries) => segment.with_indexes(|it| it.add(&entries)),
+            None => Ok(()),
+        }
     }
 }
 
-/// What is to be added to the indexes of a segment.
+/// Entries that a batch gets.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct NewEntries {
+pub(crate) struct Entries {
     offset: OffsetPosition,
-    time: TimestampOffset,
+    largest: TimestampOffset,
 }
 
-impl NewEntries {
-    /// Adds them, as far as there is room.
-    pub(crate) fn add_to<D: Disk>(self, indexes: &mut Indexes<D>) -> Result<(), IndexError> {
-        if !indexes.offset.is_full() {
-            indexes.offset.append(self.offset)?;
+impl<D: Disk> Indexes<D> {
+    /// Adds entries. Without room there are none: a sparse index need not have them.
+    pub(crate) fn add(&mut self, entries: &Entries) -> Result<(), IndexError> {
+        if !self.offset.is_full() {
+            self.offset.append(entries.offset)?;
         }
-        if self.time.timestamp_ms != NO_TIMESTAMP && !indexes.time.is_full() {
-            indexes.time.append(self.time)?;
+        if entries.largest.timestamp_ms != NO_TIMESTAMP && !self.time.is_full() {
+            self.time.append(entries.largest)?;
         }
         Ok(())
     }

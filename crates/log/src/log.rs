@@ -43,8 +43,6 @@ pub struct Log<D: Disk> {
     /// Whether the directory holds names that were not synced.
     pub(crate) has_new_names: bool,
     pub(crate) condition: Condition,
-    /// How often the end was cut off: what was read of the log before is not in it any more.
-    pub(crate) cuts: u64,
 }
 
 /// Whether a log takes changes.

@@ -295,6 +295,7 @@ impl<D: Disk> Opener<D> {
             last_stable: Bound::at(high_watermark),
             high_watermark: Bound::at(high_watermark),
             log_end,
+            cuts: 0,
         };
         let shared = Shared {
             segments: RwLock::new(segments),
@@ -323,7 +324,6 @@ impl<D: Disk> Opener<D> {
             },
             has_new_names: true,
             condition: Condition::Open,
-            cuts: 0,
         };
         log.set_high_watermark(high_watermark);
         log

@@ -80,6 +80,12 @@ pub(crate) fn recover<D: Disk>(
         segment.with_indexes(|it| it.time.append(largest))?;
     }
     segment.sync_all()?;
+    // At full size they would hold entries of zeros for whoever opens them after a clean stop.
+    segment.with_indexes(|it| -> Result<_, SegmentError> {
+        it.offset.trim()?;
+        it.time.trim()?;
+        Ok(())
+    })?;
     Ok(Recovered { end_offset, cut })
 }
 

@@ -62,7 +62,6 @@ impl<D: Disk> Log<D> {
         log_start: Offset,
         now_ms: i64,
     ) -> Result<(), ChangeError> {
-        self.cuts += 1;
         self.snapshots.remove_all()?;
         self.change_epochs(|epochs| epochs.clear())?;
         self.producers.clear(offset);
@@ -92,15 +91,16 @@ impl<D: Disk> Log<D> {
             place: Some(log_end),
         };
         bounds.last_stable = bounds.high_watermark;
+        bounds.cuts += 1;
         self.publish(bounds);
         Ok(())
     }
 
     fn cut_to(&mut self, offset: Offset, now_ms: i64) -> Result<(), ChangeError> {
-        self.cuts += 1;
         // Readers see the new end before the bytes go.
         let end = self.find_end(offset)?;
         let mut bounds = *self.shared.bounds.lock();
+        bounds.cuts += 1;
         bounds.log_start = bounds.log_start.min(offset);
         bounds.log_end = end;
         if bounds.high_watermark.offset >= offset {

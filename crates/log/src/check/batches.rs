@@ -78,8 +78,8 @@ impl<D: Disk> SegmentCheck<'_, D> {
                     break;
                 }
             };
-            self.check_batch(&path, &scan, &scanned, &mut walk, size, report)?;
-            let aborts = self.check_records(&path, &scan, &scanned, codecs, report)?;
+            self.check_batch(&path, &mut scan, &scanned, &mut walk, size, report)?;
+            let aborts = self.check_records(&path, &mut scan, &scanned, codecs, report)?;
             let seen = Seen {
                 scanned: &scanned,
                 aborts,
@@ -101,7 +101,7 @@ impl<D: Disk> SegmentCheck<'_, D> {
     fn check_batch(
         &self,
         path: &Path,
-        scan: &Scan<'_, D::File>,
+        scan: &mut Scan<'_, D::File>,
         batch: &Scanned,
         walk: &mut Walk,
         size: u32,
@@ -144,7 +144,7 @@ impl<D: Disk> SegmentCheck<'_, D> {
     fn check_records(
         &self,
         path: &Path,
-        scan: &Scan<'_, D::File>,
+        scan: &mut Scan<'_, D::File>,
         scanned: &Scanned,
         codecs: &mut Codecs,
         report: &mut Report,

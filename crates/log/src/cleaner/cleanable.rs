@@ -126,7 +126,7 @@ impl<D: Disk> Log<D> {
             TransactionWalk::new(aborted),
             LastOfProducers::new(&self.producers.to_snapshot()),
             (now_ms, millis(config.tombstone_retention)),
-            self.cuts,
+            self.shared.bounds.lock().cuts,
         ))
     }
 }

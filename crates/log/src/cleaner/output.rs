@@ -136,8 +136,8 @@ impl<D: Disk> Output<D> {
                 max_timestamp_ms: batch.max_timestamp_ms,
             };
             let interval = self.place.index_interval_bytes;
-            if let Some(entries) = self.indexer.next_entries(interval, &indexed) {
-                entries.add_to(&mut self.indexes)?;
+            if let Some(entries) = self.indexer.take(interval, &indexed) {
+                self.indexes.add(&entries)?;
             }
             self.size += size;
         }

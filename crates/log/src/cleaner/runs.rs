@@ -2,11 +2,13 @@
 
 use bytes::Bytes;
 use klamm_io::{Disk, DiskFile};
+use klamm_primitives::Offset;
 use klamm_records::{FilterErrorCause, RecordBatches};
 
 use super::clean::CleanError;
 use crate::names::FileContent;
-use crate::segment::Segment;
+use crate::scan::{BatchFault, ScanError};
+use crate::segment::{Segment, SegmentError};
 
 /// Bytes that are read at once, unless one batch is larger.
 const RUN_LEN: usize = 512 << 10;
@@ -15,6 +17,8 @@ const RUN_LEN: usize = 512 << 10;
 pub(super) struct Runs<'a, D: Disk> {
     segment: &'a Segment<D>,
     position: u32,
+    /// The least offset that may follow. A checksum does not cover offsets.
+    expected: Offset,
     /// `max.message.bytes`: what is larger must prove that it is a batch before it is read.
     batch_bytes_max: u32,
 }
@@ -31,6 +35,7 @@ impl<'a, D: Disk> Runs<'a, D> {
         Self {
             segment,
             position,
+            expected: segment.base_offset(),
             batch_bytes_max,
         }
     }
@@ -50,7 +55,10 @@ impl<'a, D: Disk> Runs<'a, D> {
         let whole = loop {
             let start = batches.position();
             match batches.next() {
-                Some(Ok(_)) => {}
+                Some(Ok(batch)) => {
+                    let header = batch.header();
+                    self.check_offsets(position, header.base_offset, header.last_offset())?;
+                }
                 Some(Err(error)) => {
                     let position = u64::from(position) + start as u64;
                     return Err(damaged(self.segment, position, error.into()));
@@ -68,10 +76,38 @@ impl<'a, D: Disk> Runs<'a, D> {
             if batch.size > self.batch_bytes_max {
                 scan.check_crc(&batch)?;
             }
+            self.check_offsets(position, batch.base_offset, batch.last_offset)?;
             bytes = file.read_bytes_at(u64::from(position), batch.size as usize)?;
         }
         self.position += u32::try_from(bytes.len()).expect("a part of a segment");
         Ok(Some(Run { position, bytes }))
+    }
+
+    /// Whether the next batch of a run lies behind the one before it.
+    fn check_offsets(
+        &mut self,
+        position: u32,
+        base: Offset,
+        last: Offset,
+    ) -> Result<(), CleanError> {
+        let expected = self.expected;
+        match last.checked_add(1) {
+            Some(next) if base >= expected && last >= base => {
+                self.expected = next;
+                Ok(())
+            }
+            _ => Err(CleanError::Segment(SegmentError::Scan(
+                ScanError::Damaged {
+                    path: self.segment.path(FileContent::Log),
+                    position,
+                    reason: BatchFault::NotRising {
+                        base,
+                        last,
+                        expected,
+                    },
+                },
+            ))),
+        }
     }
 }
 

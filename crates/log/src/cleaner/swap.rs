@@ -85,12 +85,13 @@ impl<D: Disk> Log<D> {
 
     /// Whether the log still has what was cleaned, as it was.
     fn is_as_cleaned(&self, cleaned: &Cleaned<D>) -> bool {
+        let cuts = self.shared.bounds.lock().cuts;
         let segments = self.shared.segments.read();
         let is_there = |source: &Arc<Segment<D>>| {
             let there = segments.get(&source.base_offset());
             there.is_some_and(|it| Arc::ptr_eq(it, source))
         };
-        self.cuts == cleaned.cuts && cleaned.sources.iter().all(is_there)
+        cuts == cleaned.cuts && cleaned.sources.iter().all(is_there)
     }
 
     fn try_swap_in(&mut self, cleaned: &Cleaned<D>) -> Result<RetiredFiles<D>, ChangeError> {
