@@ -50,6 +50,10 @@ pub(crate) struct Bounds {
     pub(crate) log_end: Place,
     /// How often the end was cut off: what was read of the log before may not be in it any more.
     pub(crate) cuts: u64,
+    /// How often compaction has put segments in the place of others. Raised while the list of
+    /// segments is held for writing: who finds it as before has looked at the same ones
+    /// throughout.
+    pub(crate) swaps: u64,
 }
 
 /// The high watermark cannot lie behind the log end offset.

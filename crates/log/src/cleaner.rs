@@ -5,6 +5,7 @@
 //! | step | lock |
 //! |---|---|
 //! | [`Log::cleanable`](crate::Log::cleanable): how much is dirty; [`filthiest`] chooses a log | short |
+//! | [`Cleanings::begin`]: nobody else cleans it, and it may be stopped | short, its own |
 //! | [`Log::begin_cleaning`](crate::Log::begin_cleaning): takes the work out of the log | short |
 //! | [`Cleaning::next`]: reads the dirty keys, then writes some segments anew | none |
 //! | [`Log::swap_in`](crate::Log::swap_in): puts them in the place of the old ones | short |
@@ -22,6 +23,7 @@ mod offset_map;
 mod offsets;
 mod output;
 mod rules;
+mod running;
 mod runs;
 mod swap;
 mod transactions;
@@ -29,6 +31,7 @@ mod transactions;
 pub use self::choose::{Cleanable, filthiest};
 pub use self::clean::{CleanError, Cleaning, CleaningCounts};
 pub use self::offsets::CleanerOffsets;
+pub use self::running::{Cleanings, Running};
 pub use self::swap::{Cleaned, Swapped};
 
 #[cfg(test)]

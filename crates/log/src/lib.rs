@@ -47,7 +47,8 @@ pub use bounds::{PastLogEnd, Place};
 pub use check::{Depth, Fault, Problem, Report, SegmentSummary, check};
 pub use clean_shutdown::CleanShutdown;
 pub use cleaner::{
-    CleanError, Cleanable, Cleaned, CleanerOffsets, Cleaning, CleaningCounts, Swapped, filthiest,
+    CleanError, Cleanable, Cleaned, CleanerOffsets, Cleaning, CleaningCounts, Cleanings, Running,
+    Swapped, filthiest,
 };
 pub use config::{CleanupPolicy, ConfigError, LogConfig};
 pub use dump::{DumpError, Sound, dump};

@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use klamm_io::{Disk, DiskError};
@@ -62,9 +61,6 @@ pub(crate) struct Shared<D: Disk> {
     pub(crate) bounds: Mutex<Bounds>,
     /// Held for look-ups alone.
     pub(crate) epochs: RwLock<LeaderEpochs>,
-    /// How often compaction has put segments in the place of others. Raised while `segments` is
-    /// held for writing: who finds it unchanged has looked at one set of segments throughout.
-    pub(crate) swaps: AtomicU64,
 }
 
 impl<D: Disk> Shared<D> {
@@ -81,11 +77,6 @@ impl<D: Disk> Shared<D> {
             .range(base_offset + 1..)
             .next()
             .map(|it| it.1.clone())
-    }
-
-    /// How often compaction has changed the segments.
-    pub(crate) fn swaps(&self) -> u64 {
-        self.swaps.load(Ordering::Acquire)
     }
 
     /// All segments, oldest first.

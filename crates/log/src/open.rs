@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use klamm_io::{Disk, DiskError, FileKind};
 use klamm_primitives::Offset;
@@ -296,12 +295,12 @@ impl<D: Disk> Opener<D> {
             high_watermark: Bound::at(high_watermark),
             log_end,
             cuts: 0,
+            swaps: 0,
         };
         let shared = Shared {
             segments: RwLock::new(segments),
             bounds: Mutex::new(bounds),
             epochs: RwLock::new(epochs),
-            swaps: AtomicU64::new(0),
         };
         let recovery_point = self
             .options

@@ -118,24 +118,32 @@ impl<D: Disk> LogReader<D> {
         limit: ReadLimit,
         isolation: Isolation,
     ) -> Result<Read<D::File>, ReadError> {
+        let mut bounds = *self.shared.bounds.lock();
         loop {
-            let swaps = self.shared.swaps();
-            let read = self.read_once(offset, limit, isolation)?;
-            // What compaction took out of the records it took out of the list of aborted
-            // transactions too: both must come from the same segments.
-            if isolation != Isolation::Committed || swaps == self.shared.swaps() {
-                return Ok(read);
+            let read = self.read_within(offset, limit, isolation, &bounds);
+            // What compaction takes out of the records it takes out of the list of aborted
+            // transactions too, so both must come from the same segments. And files that were
+            // swapped out may be gone by now.
+            let needs_same_segments = match &read {
+                Ok(_) => isolation == Isolation::Committed,
+                Err(ReadError::Segment(_)) => true,
+                Err(ReadError::OffsetOutOfRange { .. }) => false,
+            };
+            let now = *self.shared.bounds.lock();
+            if !needs_same_segments || now.swaps == bounds.swaps {
+                return read;
             }
+            bounds = now;
         }
     }
 
-    fn read_once(
+    fn read_within(
         &self,
         offset: Offset,
         limit: ReadLimit,
         isolation: Isolation,
+        bounds: &Bounds,
     ) -> Result<Read<D::File>, ReadError> {
-        let bounds = *self.shared.bounds.lock();
         if offset < bounds.log_start || offset > bounds.log_end.offset {
             return Err(ReadError::OffsetOutOfRange {
                 offset,
@@ -145,18 +153,18 @@ impl<D: Disk> LogReader<D> {
         }
         let visible_end = match isolation {
             Isolation::LogEnd => bounds.log_end,
-            Isolation::HighWatermark => self.placed(bounds.high_watermark, &bounds)?,
-            Isolation::Committed => self.placed(bounds.last_stable, &bounds)?,
+            Isolation::HighWatermark => self.placed(bounds.high_watermark, bounds)?,
+            Isolation::Committed => self.placed(bounds.last_stable, bounds)?,
         };
         let mut read = if offset >= visible_end.offset {
             let start = if offset == visible_end.offset {
                 visible_end
             } else {
-                self.placed(Bound::at(offset), &bounds)?
+                self.placed(Bound::at(offset), bounds)?
             };
-            nothing(start, &bounds)
+            nothing(start, bounds)
         } else {
-            self.read_visible(offset, limit, visible_end, &bounds)?
+            self.read_visible(offset, limit, visible_end, bounds)?
         };
         if isolation == Isolation::Committed {
             read.aborted = Some(self.aborted(offset, &read, visible_end)?);

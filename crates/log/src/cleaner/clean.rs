@@ -78,14 +78,14 @@ pub struct CleaningCounts {
     pub records_kept: u64,
 }
 
-/// What of the log's settings a pass needs.
+/// How large things may be, in bytes: what of the log's settings a pass needs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
-    pub(super) segment_bytes: u32,
-    pub(super) index_bytes: u32,
-    pub(super) index_interval_bytes: u32,
-    pub(super) batch_bytes: u32,
-    pub(super) map_bytes: usize,
+    pub(super) segment: u32,
+    pub(super) index: u32,
+    pub(super) index_interval: u32,
+    pub(super) batch: u32,
+    pub(super) map: usize,
 }
 
 /// A segment that is to be cleaned.
@@ -146,8 +146,8 @@ impl<D: Disk> Cleaning<D> {
             place: Place {
                 disk,
                 directory,
-                index_bytes: limits.index_bytes,
-                index_interval_bytes: limits.index_interval_bytes,
+                index_bytes: limits.index,
+                index_interval_bytes: limits.index_interval,
             },
             limits,
             sources,
@@ -224,7 +224,7 @@ impl<D: Disk> Cleaning<D> {
     fn read_keys(&mut self, stop: &dyn Fn() -> bool) -> Result<OffsetMap, CleanError> {
         let records_max = self.end_offset.get().saturating_sub(self.first_dirty.get());
         let records_max = u64::try_from(records_max).unwrap_or(0);
-        let mut map = OffsetMap::new(self.limits.map_bytes, records_max);
+        let mut map = OffsetMap::new(self.limits.map, records_max);
         let mut walk = self.walk.anew();
         for source in &self.sources {
             if source.next_base <= self.first_dirty {
@@ -234,7 +234,7 @@ impl<D: Disk> Cleaning<D> {
             let Some(first) = segment.find(self.first_dirty)? else {
                 continue;
             };
-            let mut runs = Runs::new(segment, first.position, self.limits.batch_bytes);
+            let mut runs = Runs::new(segment, first.position, self.limits.batch);
             while let Some(run) = runs.next()? {
                 check_stop(stop)?;
                 let read = read_run_keys(
@@ -281,7 +281,7 @@ impl<D: Disk> Cleaning<D> {
                 index_bytes: (offset * OFFSET_ENTRY_LEN).max(time * TIME_ENTRY_LEN),
             });
         }
-        let (log_max, index_max) = (self.limits.segment_bytes, self.limits.index_bytes);
+        let (log_max, index_max) = (self.limits.segment, self.limits.index);
         for range in group(&sizes, u64::from(log_max), u64::from(index_max)) {
             self.groups
                 .push_back(sources.drain(..range.len()).collect());
@@ -299,7 +299,7 @@ impl<D: Disk> Cleaning<D> {
         let base_offset = first.segment.base_offset();
         outputs.current = Some(Output::create(&self.place, base_offset)?);
         for source in sources {
-            let mut runs = Runs::new(&source.segment, 0, self.limits.batch_bytes);
+            let mut runs = Runs::new(&source.segment, 0, self.limits.batch);
             while let Some(run) = runs.next()? {
                 check_stop(stop)?;
                 self.write_run(&source.segment, &run, outputs)?;

@@ -34,7 +34,9 @@ impl<D: Disk> Log<D> {
             .unwrap_or(log_start);
 
         let segments = self.shared.all_segments();
-        let (active, closed) = segments.split_last().expect("a log has a segment");
+        let Some((active, closed)) = segments.split_last() else {
+            return Ok(None);
+        };
         // Where transactions are open nobody knows yet which records count.
         let stable = self.last_stable_offset();
         let mut end = closed.len();
@@ -111,11 +113,11 @@ impl<D: Disk> Log<D> {
         }
         let config = &self.config;
         let limits = Limits {
-            segment_bytes: config.segment_bytes,
-            index_bytes: config.index_bytes,
-            index_interval_bytes: config.index_interval_bytes,
-            batch_bytes: config.batch_bytes_max,
-            map_bytes,
+            segment: config.segment_bytes,
+            index: config.index_bytes,
+            index_interval: config.index_interval_bytes,
+            batch: config.batch_bytes_max,
+            map: map_bytes,
         };
         Ok(Cleaning::new(
             self.disk.clone(),

@@ -9,7 +9,6 @@
 //! | the new ones go one by one to their plain names, logs first | the same |
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use klamm_io::Disk;
 use tracing::info;
@@ -147,6 +146,6 @@ impl<D: Disk> Log<D> {
             );
             segments.insert(it.base_offset, Arc::new(segment));
         }
-        self.shared.swaps.fetch_add(1, Ordering::Release);
+        bounds.swaps += 1;
     }
 }

@@ -184,16 +184,19 @@ fn neighbours_are_joined_under_the_first_ones_base_and_the_last_ones_time() {
         it.roll();
     }
     let path = "00000000000000000002.log";
-    let file = it.disk.open(&it.path(path), OpenMode::ReadWrite).unwrap();
+    let file = it
+        .disk
+        .open(&fixture::path(path), OpenMode::ReadWrite)
+        .unwrap();
     file.set_modified_ms(123_456).unwrap();
     it.clean();
     assert_eq!(it.log.segment_count(), 2, "one cleaned, one active");
     assert_eq!(it.records(), fixture::owned(&[(2, "a", "3")]));
-    let metadata = it.disk.metadata(&it.path("00000000000000000000.log"));
+    let metadata = it.disk.metadata(&fixture::path("00000000000000000000.log"));
     let metadata = metadata.unwrap();
     assert_eq!(metadata.modified_ms, 123_456);
     assert!(metadata.len < 200, "cut to its data: {}", metadata.len);
-    assert!(it.disk.metadata(&it.path(path)).is_err());
+    assert!(it.disk.metadata(&fixture::path(path)).is_err());
 
     // A group of which nothing stays is a segment all the same.
     let mut it = Fixture::new(compacted());
@@ -294,7 +297,7 @@ fn lg_214_a_damaged_batch_stops_the_pass_and_changes_nothing() {
         it.put(&[("a", &"y".repeat(1_000_000))]);
         it.put(&[("a", &"y".repeat(1_000_000))]);
         it.roll();
-        let path = it.path("00000000000000000000.log");
+        let path = fixture::path("00000000000000000000.log");
         let file = it.disk.open(&path, OpenMode::ReadWrite).unwrap();
         file.write_all_at(bytes, position).unwrap();
         let before = it.file("00000000000000000000.log");

@@ -89,16 +89,14 @@ impl TransactionWalk {
         if !header.attributes.is_transactional() {
             return false;
         }
-        match self.open_aborted.get_mut(&header.producer_id) {
-            Some(open) => {
-                open.has_batches = true;
-                true
-            }
-            None => {
-                self.open_committed.insert(header.producer_id);
-                false
-            }
+        let aborted = self.open_aborted.get_mut(&header.producer_id);
+        let is_aborted = aborted.is_some();
+        if let Some(open) = aborted {
+            open.has_batches = true;
+        } else {
+            self.open_committed.insert(header.producer_id);
         }
+        is_aborted
     }
 
     /// Meets a control batch.

@@ -22,6 +22,11 @@ use crate::retention::RetiredFiles;
 pub(super) const MIB: u32 = 1 << 20;
 const DIRECTORY: &str = "/data/t-0";
 
+/// Where a file of the log is.
+pub(super) fn path(name: &str) -> PathBuf {
+    Path::new(DIRECTORY).join(name)
+}
+
 /// Offset, key and value of a record.
 pub(super) type Stored = (i64, Option<String>, Option<String>);
 
@@ -38,7 +43,7 @@ pub(super) fn owned(records: &[(i64, &str, &str)]) -> Vec<Stored> {
     let owned = |it: &&str| Some((*it).to_owned());
     let records = records.iter();
     records
-        .map(|(offset, key, value)| (*offset, owned(&key), owned(&value)))
+        .map(|(offset, key, value)| (*offset, owned(key), owned(value)))
         .collect()
 }
 
@@ -81,12 +86,8 @@ impl Fixture {
         *self = Self::on(self.disk.clone(), config, &options);
     }
 
-    pub(super) fn path(&self, name: &str) -> PathBuf {
-        Path::new(DIRECTORY).join(name)
-    }
-
     pub(super) fn file(&self, name: &str) -> Bytes {
-        let file = self.disk.open(&self.path(name), OpenMode::Read).unwrap();
+        let file = self.disk.open(&path(name), OpenMode::Read).unwrap();
         let len = file.metadata().unwrap().len;
         file.read_bytes_at(0, usize::try_from(len).unwrap())
             .unwrap()

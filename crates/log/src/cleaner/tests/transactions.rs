@@ -5,7 +5,7 @@ use std::time::Duration;
 use klamm_primitives::Offset;
 use klamm_records::{ControlType, Outcome};
 
-use super::fixture::{Fixture, compacted, owned, producer, read};
+use super::fixture::{Fixture, compacted, owned, path, producer, read};
 use crate::config::LogConfig;
 use crate::read::Isolation;
 
@@ -119,7 +119,7 @@ fn the_last_batch_of_a_producer_stays_as_a_header() {
     // After a restart without a snapshot to go by they are known as before.
     for name in it.names() {
         if name.ends_with(".snapshot") {
-            let path = it.path(&name);
+            let path = path(&name);
             klamm_io::Disk::remove_file(&it.disk, &path).unwrap();
         }
     }
@@ -203,4 +203,70 @@ fn the_transaction_index_of_a_cleaned_segment_is_what_recovery_makes_of_it() {
         .map(|it| it.last_offset.get())
         .collect();
     assert_eq!(aborted, [1, 5]);
+}
+
+/// Covers LG-213: records and the list of aborted transactions are of the same segments.
+#[test]
+fn who_reads_while_segments_are_swapped_sees_no_aborted_record() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    for _ in 0..40 {
+        let mut it = Fixture::new(config());
+        for round in 0..6 {
+            put(&mut it, 7, round, "a", "aborted");
+            it.put(&[("b", "1")]);
+            it.roll();
+            it.end(7, Outcome::Abort);
+            it.roll();
+        }
+        let reader = it.log.reader();
+        let is_done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let readers: Vec<_> = (0..2)
+                .map(|_| {
+                    let (reader, is_done) = (reader.clone(), &is_done);
+                    scope.spawn(move || {
+                        let mut rounds = 0;
+                        while !is_done.load(Ordering::Relaxed) || rounds == 0 {
+                            read_committed(&reader);
+                            rounds += 1;
+                        }
+                    })
+                })
+                .collect();
+            for pass in 1..4 {
+                it.now_ms = pass * 10_000;
+                it.clean();
+            }
+            is_done.store(true, Ordering::Relaxed);
+            for reader in readers {
+                reader.join().unwrap();
+            }
+        });
+    }
+}
+
+/// Reads everything as a consumer of committed transactions does, who drops what the list of
+/// aborted ones tells of.
+fn read_committed(reader: &crate::LogReader<klamm_io::sim::SimDisk>) {
+    let end = reader.offsets().last_stable.get();
+    let mut next = 0;
+    while next < end {
+        let read = read(reader, next, Isolation::Committed);
+        let aborted = read.aborted.unwrap();
+        let range = read.range.unwrap();
+        let bytes = klamm_io::DiskFile::read_bytes_at(&range.file, range.position, range.len);
+        for batch in klamm_records::RecordBatches::new(bytes.unwrap()) {
+            let batch = batch.unwrap();
+            let header = batch.header();
+            let is_data = !header.attributes.is_control() && header.record_count > 0;
+            if header.producer_id.get() == 7 && is_data {
+                let is_told = aborted
+                    .iter()
+                    .any(|it| (it.first_offset..it.last_offset).contains(&header.base_offset));
+                assert!(is_told, "offset {} of {aborted:?}", header.base_offset);
+            }
+            next = header.next_offset().get();
+        }
+    }
 }
