@@ -98,9 +98,14 @@ pub(crate) fn recover<D: Disk>(
         good = batch.end();
     };
     let largest = indexer.largest();
-    if largest.timestamp_ms != NO_TIMESTAMP {
-        segment.with_indexes(|it| it.time.append(largest))?;
-    }
+    segment.with_indexes(|it| -> Result<_, SegmentError> {
+        if largest.timestamp_ms != NO_TIMESTAMP {
+            it.time.append(largest)?;
+        }
+        it.offset.trim()?;
+        it.time.trim()?;
+        Ok(())
+    })?;
     let Some(fault) = fault else {
         let damage = None;
         return Ok(Recovered { end_offset, damage });

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use klamm_io::sim::{Crash, SimDisk};
-use klamm_io::{Disk, OpenMode, read_whole};
+use klamm_io::{Disk, DiskErrorKind, OpenMode, read_whole};
 use klamm_log::{
     Appended, Isolation, Log, LogConfig, LogReader, OpenError, OpenOptions, Opening, Read,
     ReadLimit,
@@ -205,7 +205,10 @@ impl Bed {
 
     pub(crate) fn append_marker(&mut self, producer: (i64, i16), outcome: Outcome) -> Appended {
         let marker = marker(producer, outcome);
-        self.log.append_own(&[marker], epoch(0), NOW_MS).unwrap()
+        let leader_epoch = self.log.latest_epoch().unwrap_or(epoch(0));
+        self.log
+            .append_own(&[marker], leader_epoch, NOW_MS)
+            .unwrap()
     }
 
     pub(crate) fn follow(&mut self, batches: &[Batch]) -> Appended {
@@ -326,10 +329,13 @@ pub(crate) fn log_file(base: i64) -> String {
     format!("{base:020}.log")
 }
 
+/// The bytes of a file; none where there is no file.
 pub(crate) fn content(disk: &SimDisk, name: &str) -> Vec<u8> {
-    read_whole(disk, &Bed::path(name), 1 << 30)
-        .unwrap()
-        .to_vec()
+    match read_whole(disk, &Bed::path(name), 1 << 30) {
+        Ok(bytes) => bytes.to_vec(),
+        Err(error) if error.kind() == DiskErrorKind::NotFound => Vec::new(),
+        Err(error) => panic!("{error}"),
+    }
 }
 
 pub(crate) fn open(
