@@ -47,7 +47,8 @@ pub struct Report {
     pub problems_left_out: u64,
     /// Files on their way in or out of the log. Opening removes them or puts them in their place.
     pub left_overs: Vec<PathBuf>,
-    /// What a repair would cut off.
+    /// What a repair would cut off; a batch that is out of its segment's reach, and those behind
+    /// it, it moves into a segment of their own before.
     pub would_cut: Option<Cut>,
     /// The segments behind that cut, which a repair would remove.
     pub would_remove: Vec<PathBuf>,

@@ -1,4 +1,5 @@
-//! [`Indexer`]: adds batches to a segment's indexes, as they are appended or recovered.
+//! [`Indexer`]: decides which batches of a segment get index entries, as they are appended or
+//! recovered.
 
 use klamm_io::Disk;
 use klamm_primitives::Offset;
@@ -20,7 +21,8 @@ pub(crate) struct Indexed {
     pub(crate) max_timestamp_ms: i64,
 }
 
-/// Decides which batches of a segment get index entries.
+/// What is known of the batches that a segment holds so far, as far as the next entry depends
+/// on it.
 #[derive(Debug)]
 pub(crate) struct Indexer {
     bytes_since_entry: u32,
@@ -28,21 +30,30 @@ pub(crate) struct Indexer {
     largest: TimestampOffset,
 }
 
+/// Entries that a batch gets.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Entries {
+    offset: OffsetPosition,
+    largest: TimestampOffset,
+}
+
 impl Indexer {
-    /// For a segment whose largest timestamp so far is this one.
-    pub(crate) fn new(largest: TimestampOffset) -> Self {
+    /// For a segment with so many bytes from its last indexed batch on, and this largest
+    /// timestamp.
+    pub(crate) fn new(bytes_since_entry: u32, largest: TimestampOffset) -> Self {
         Self {
-            bytes_since_entry: 0,
+            bytes_since_entry,
             largest,
         }
     }
 
     /// For a segment without records.
     pub(crate) fn empty(base_offset: Offset) -> Self {
-        Self::new(TimestampOffset {
+        let largest = TimestampOffset {
             timestamp_ms: NO_TIMESTAMP,
             offset: base_offset,
-        })
+        };
+        Self::new(0, largest)
     }
 
     /// The largest timestamp so far, [`NO_TIMESTAMP`] if no batch had one.
@@ -85,13 +96,6 @@ impl Indexer {
             None => Ok(()),
         }
     }
-}
-
-/// Entries that a batch gets.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Entries {
-    offset: OffsetPosition,
-    largest: TimestampOffset,
 }
 
 impl<D: Disk> Indexes<D> {

@@ -11,6 +11,7 @@ use thiserror::Error;
 
 use crate::bounds::{Bound, Bounds, Place};
 use crate::log::Shared;
+use crate::offset_index::OffsetPosition;
 use crate::segment::{Segment, SegmentError};
 use crate::transaction_index::AbortedTransaction;
 
@@ -44,7 +45,7 @@ pub struct Read<F: DiskFile> {
     pub range: Option<FileRange<F>>,
     /// Where the range begins, or would.
     pub start: Place,
-    /// The first batch was cut by the limit: it is larger.
+    /// The limit has cut the first batch: the range holds a part of it and nothing else.
     pub first_batch_is_cut: bool,
     /// The offsets of the log as the read saw them.
     pub offsets: LogOffsets,
@@ -118,20 +119,33 @@ impl<D: Disk> LogReader<D> {
         limit: ReadLimit,
         isolation: Isolation,
     ) -> Result<Read<D::File>, ReadError> {
+        loop {
+            let swaps = self.shared.bounds.lock().swaps;
+            let read = self.look(|bounds| self.read_within(offset, limit, isolation, bounds))?;
+            // What compaction takes out of the records it takes out of the list of aborted
+            // transactions too, so both must come from the same segments.
+            if isolation != Isolation::Committed || swaps == self.shared.bounds.lock().swaps {
+                return Ok(read);
+            }
+        }
+    }
+
+    /// Looks something up. What seems damaged because it was cut off, deleted or swapped out
+    /// meanwhile is looked up again.
+    pub(crate) fn look<T>(
+        &self,
+        mut look: impl FnMut(&Bounds) -> Result<T, ReadError>,
+    ) -> Result<T, ReadError> {
         let mut bounds = *self.shared.bounds.lock();
         loop {
-            let read = self.read_within(offset, limit, isolation, &bounds);
-            // What compaction takes out of the records it takes out of the list of aborted
-            // transactions too, so both must come from the same segments. And files that were
-            // swapped out may be gone by now.
-            let needs_same_segments = match &read {
-                Ok(_) => isolation == Isolation::Committed,
-                Err(ReadError::Segment(_)) => true,
-                Err(ReadError::OffsetOutOfRange { .. }) => false,
-            };
+            let looked = look(&bounds);
+            if !matches!(looked, Err(ReadError::Segment(_))) {
+                return looked;
+            }
             let now = *self.shared.bounds.lock();
-            if !needs_same_segments || now.swaps == bounds.swaps {
-                return read;
+            let version = |it: &Bounds| (it.cuts, it.swaps, it.log_start);
+            if version(&now) == version(&bounds) {
+                return looked;
             }
             bounds = now;
         }
@@ -217,10 +231,11 @@ impl<D: Disk> LogReader<D> {
             };
             return Ok(Read {
                 range: Some(range).filter(|range| !range.is_empty()),
-                first_batch_is_cut: len < first.size,
+                first_batch_is_cut: (1..first.size).contains(&len),
                 ..nothing(start, bounds)
             });
         }
+        // What lay between was compacted away.
         Ok(nothing(visible_end, bounds))
     }
 
@@ -250,8 +265,7 @@ impl<D: Disk> LogReader<D> {
             ..place
         };
         let now = &mut *self.shared.bounds.lock();
-        // Only if no cut came between: then the place may be another one's by now.
-        if now.log_end.offset >= bounds.log_end.offset {
+        if now.cuts == bounds.cuts {
             for known in [&mut now.high_watermark, &mut now.last_stable] {
                 if *known == bound {
                     known.place = Some(place);
@@ -298,10 +312,14 @@ impl<D: Disk> LogReader<D> {
         start: Place,
         end: u64,
     ) -> Result<Offset, SegmentError> {
+        let size = end.saturating_sub(u64::from(start.position));
+        let size = u32::try_from(size).expect("a range lies within its segment");
+        let start = OffsetPosition {
+            offset: start.offset,
+            position: start.position,
+        };
         let bound = segment.with_indexes(|it| -> Result<_, SegmentError> {
-            let start = it.offset.look_up(start.offset)?;
-            let size = u32::try_from(end.saturating_sub(u64::from(start.position)));
-            Ok(it.offset.upper_bound(start, size.unwrap_or(u32::MAX))?)
+            Ok(it.offset.upper_bound(start, size)?)
         })?;
         if let Some(bound) = bound {
             return Ok(bound.offset);

@@ -115,7 +115,10 @@ impl<D: Disk> SegmentCheck<'_, D> {
         };
         for reason in walk.faults(batch) {
             report.add(at(Fault::Batch(reason.to_string())));
-            cut_at(path, batch.position, size, &reason, report);
+            // What is out of reach is moved into a segment of its own, not cut.
+            if !matches!(reason, BatchFault::OutOfReach { .. }) {
+                cut_at(path, batch.position, size, &reason, report);
+            }
         }
         match scan.check_crc(batch) {
             Ok(()) => {}
@@ -213,7 +216,9 @@ impl Walk {
         let reach = last.get().saturating_sub(self.base_offset.get());
         if !(0..=i64::from(i32::MAX)).contains(&reach) {
             let base = self.base_offset;
-            faults.push(BatchFault::OutOfReach { last, base });
+            let first = batch.base_offset;
+            faults.push(BatchFault::OutOfReach { first, last, base });
+            self.base_offset = first;
         }
         self.expected = last.checked_add(1).unwrap_or(last).max(expected);
         faults

@@ -95,7 +95,7 @@ impl<D: Disk> Log<D> {
 
     fn try_swap_in(&mut self, cleaned: &Cleaned<D>) -> Result<RetiredFiles<D>, ChangeError> {
         let (place, written) = (&cleaned.place, &cleaned.written);
-        self.has_new_names = true;
+        self.syncs.made_a_name();
         // The last one first: while one is `.cleaned`, those behind it count for nothing.
         for it in written.iter().rev() {
             let (from, to) = (Some(Transit::Cleaned), Some(Transit::Swap));
@@ -144,6 +144,7 @@ impl<D: Disk> Log<D> {
                 self.config.index_bytes,
                 it.size,
             );
+            segment.set_sealed();
             segments.insert(it.base_offset, Arc::new(segment));
         }
         bounds.swaps += 1;
