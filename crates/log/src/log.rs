@@ -65,10 +65,19 @@ pub(crate) struct Shared<D: Disk> {
 }
 
 impl<D: Disk> Shared<D> {
-    /// The segment that holds `offset`, or the last one before it.
-    pub(crate) fn segment_for(&self, offset: Offset) -> Option<Arc<Segment<D>>> {
+    /// The segment that holds `offset`, or the last one before it, or the first of all: an empty
+    /// log may have been rolled to a later offset.
+    pub(crate) fn segment_for(&self, offset: Offset) -> Arc<Segment<D>> {
         let segments = self.segments.read();
-        segments.range(..=offset).next_back().map(|it| it.1.clone())
+        let before = segments.range(..=offset).next_back();
+        let found = before.or_else(|| segments.first_key_value());
+        found.expect("a log has a segment").1.clone()
+    }
+
+    /// The base offset of the first segment.
+    pub(crate) fn first_base(&self) -> Offset {
+        let segments = self.segments.read();
+        *segments.first_key_value().expect("a log has a segment").0
     }
 
     /// The segment behind the one with this base offset.

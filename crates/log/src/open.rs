@@ -17,7 +17,7 @@ use crate::index_error::IndexError;
 use crate::leader_epochs::LeaderEpochs;
 use crate::log::{Condition, Log, Shared, millis};
 use crate::names::{FileContent, FileName, Transit};
-use crate::producer_state::SnapshotFiles;
+use crate::producer_state::{ProducerStates, SnapshotFiles};
 use crate::recover::Cut;
 use crate::recovery::Recovery;
 use crate::replay::{Replay, replay};
@@ -109,8 +109,8 @@ impl<D: Disk> Log<D> {
     ///
     /// # Errors
     /// [`OpenError`]; nothing was cut but what recovery had to. Among them is a segment that is
-    /// damaged below the recovery point: no crash does that, and what lies behind the damage may
-    /// be worth saving.
+    /// damaged in front of records that were durable: no crash does that, and they may be worth
+    /// saving.
     pub fn open(
         disk: D,
         directory: PathBuf,
@@ -280,16 +280,19 @@ impl<D: Disk> Opener<D> {
         }
         let first_base = *segments.keys().next().expect("one is left");
         let log_start = self.options.log_start.max(first_base).min(log_end.offset);
-        epochs.truncate_from_end(log_end.offset);
         epochs.truncate_from_start(log_start);
+        epochs.truncate_from_end(log_end.offset);
         if epochs != epochs_on_disk {
             epochs.write(&self.disk, &self.directory)?;
         }
 
         snapshots.remove_above(log_end.offset)?;
+        let is_undecided = |it: &ProducerStates| {
+            self.options.high_watermark < log_end.offset && it.has_transactions()
+        };
         let mut producers = match recovered {
-            Some(producers) => producers,
-            None => {
+            Some(producers) if !is_undecided(&producers) => producers,
+            _ => {
                 let all: Vec<_> = segments.values().cloned().collect();
                 let to = replay_to(&self.options, &self.config, log_end.offset);
                 replay(&mut snapshots, &all, &to)?
@@ -435,7 +438,7 @@ fn last_of<D: Disk>(segments: &Segments<D>) -> &Arc<Segment<D>> {
 pub(crate) fn replay_to(options: &OpenOptions, config: &LogConfig, end_offset: Offset) -> Replay {
     Replay {
         end_offset,
-        log_start: options.log_start,
+        high_watermark: options.high_watermark,
         now_ms: options.now_ms,
         expiration_ms: millis(config.producer_id_expiration),
     }

@@ -49,6 +49,11 @@ impl ProducerStates {
         self.entries.len()
     }
 
+    /// Whether any producer has ended a transaction.
+    pub(crate) fn has_transactions(&self) -> bool {
+        self.entries.values().any(|it| it.coordinator_epoch() >= 0)
+    }
+
     /// What is known of a producer.
     pub(crate) fn get(&self, id: ProducerId) -> Option<&Entry> {
         self.entries.get(&id)

@@ -193,7 +193,7 @@ impl<D: Disk> LogReader<D> {
         visible_end: Place,
         bounds: &Bounds,
     ) -> Result<Read<D::File>, ReadError> {
-        let mut segment = self.shared.segment_for(offset);
+        let mut segment = Some(self.shared.segment_for(offset));
         while let Some(held) = segment.take() {
             if held.base_offset() > visible_end.segment_base {
                 break;
@@ -248,7 +248,7 @@ impl<D: Disk> LogReader<D> {
             return Ok(bounds.log_end);
         }
         let mut place = bounds.log_end;
-        let mut segment = self.shared.segment_for(bound.offset);
+        let mut segment = Some(self.shared.segment_for(bound.offset));
         while let Some(held) = segment.take() {
             if let Some(batch) = held.find(bound.offset)? {
                 place = Place {
@@ -286,9 +286,7 @@ impl<D: Disk> LogReader<D> {
             return Ok(Vec::new());
         };
         let end = range.position + range.len as u64;
-        let Some(segment) = self.shared.segment_for(read.start.segment_base) else {
-            return Ok(Vec::new());
-        };
+        let segment = self.shared.segment_for(read.start.segment_base);
         let to = self
             .end_of_range(&segment, read.start, end)?
             .min(visible_end.offset);

@@ -56,24 +56,29 @@ pub(crate) enum DamageKind {
 
 /// How far a segment can be trusted.
 #[derive(Clone, Copy)]
-pub(crate) struct Trust {
+pub(crate) struct Trust<'a> {
     /// The least offset that may stand in it.
     pub(crate) expected: Offset,
     /// The recovery point: everything below was durable.
     pub(crate) durable: Offset,
+    /// The log start offset: the epochs of what lies before it count no more.
+    pub(crate) log_start: Offset,
+    /// The leader epochs as they were on disk, which may know of epochs that began before their
+    /// first record, and of some that have none.
+    pub(crate) epochs: &'a LeaderEpochs,
 }
 
 /// Reads a segment through. Leader epochs and the producers' state are brought up to its end, the
 /// indexes are made anew. Nothing is synced but a cut: what is not durable yet is left to the
 /// next flush, and until then to the next recovery.
 ///
-/// Damage to records that were durable is nothing that a crash does. It is not cut away with what
-/// lies behind it: a wrong checksum is left to those who read the batch, and anything worse is an
-/// error.
+/// A crash leaves no damage in front of records that were durable. What is damaged nevertheless
+/// is not cut away with what lies behind it: a wrong checksum is left to those who read the batch,
+/// and anything worse is an error.
 pub(crate) fn recover<D: Disk>(
     segment: &Segment<D>,
     config: &LogConfig,
-    trust: Trust,
+    trust: Trust<'_>,
     epochs: &mut LeaderEpochs,
     producers: &mut ProducerStates,
 ) -> Result<Recovered, SegmentError> {
@@ -91,7 +96,9 @@ pub(crate) fn recover<D: Disk>(
         };
         indexer.add(segment, config.index_interval_bytes, &batch.indexed())?;
         if is_sound {
-            note_epoch(epochs, &batch);
+            if batch.last_offset >= trust.log_start {
+                note_epoch(epochs, trust.epochs, end_offset, &batch);
+            }
             note_producers(segment, producers, &batch)?;
         }
         end_offset = batch.last_offset + 1;
@@ -123,10 +130,13 @@ pub(crate) fn recover<D: Disk>(
     };
     match kind {
         DamageKind::OutOfReach(_) => {}
-        DamageKind::Broken | DamageKind::Blank if end_offset < trust.durable => {
-            return Err(scan.damaged(good, fault).into());
+        DamageKind::Broken | DamageKind::Blank => {
+            let durable = end_offset..trust.durable;
+            if !durable.is_empty() && scan.finds_batch(good, durable)? {
+                return Err(scan.damaged(good, fault).into());
+            }
+            segment.cut(good)?;
         }
-        DamageKind::Broken | DamageKind::Blank => segment.cut(good)?,
     }
     let damage = Some(Damage { cut, kind });
     Ok(Recovered { end_offset, damage })
@@ -168,11 +178,20 @@ fn next_good<F: DiskFile, D: Disk<File = F>>(
     Ok(Some((batch, is_sound)))
 }
 
-fn note_epoch(epochs: &mut LeaderEpochs, batch: &Scanned) {
+/// Notes the epoch of a batch that follows `end_offset`.
+fn note_epoch(
+    epochs: &mut LeaderEpochs,
+    former: &LeaderEpochs,
+    end_offset: Offset,
+    batch: &Scanned,
+) {
     let Some(header) = batch.header else { return };
-    let latest = epochs.latest().map(|it| it.epoch);
-    if latest.is_none_or(|latest| latest < header.leader_epoch) {
-        epochs.assign(header.leader_epoch, batch.base_offset);
+    let (epoch, first) = (header.leader_epoch, batch.base_offset);
+    if epochs.latest().is_none_or(|latest| latest.epoch < epoch) {
+        let known = former.entries().iter().find(|it| it.epoch == epoch);
+        let start = known.map(|it| it.start_offset);
+        let start = start.filter(|start| (end_offset..=first).contains(start));
+        epochs.assign(epoch, start.unwrap_or(first));
     }
 }
 

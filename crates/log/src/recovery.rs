@@ -15,7 +15,7 @@ use crate::names::{FileContent, FileName, Transit};
 use crate::open::{OpenError, OpenOptions, Opening, Segments, replay_to};
 use crate::producer_state::{ProducerStates, SnapshotFiles};
 use crate::recover::{Damage, DamageKind, Trust, recover};
-use crate::replay::replay;
+use crate::replay::{Replay, replay};
 use crate::segment::Segment;
 
 /// Bytes that are copied at once.
@@ -47,8 +47,12 @@ impl<D: Disk> Recovery<'_, D> {
             .collect();
         // Snapshots behind may have been written of what was lost, and so may epochs.
         self.snapshots.remove_above(first)?;
+        let former_epochs = self.epochs.clone();
         self.epochs.truncate_from_end(first);
-        let to = replay_to(self.options, self.config, first);
+        let to = Replay {
+            high_watermark: first,
+            ..replay_to(self.options, self.config, first)
+        };
         let mut producers = replay(self.snapshots, &trusted, &to)?;
 
         let mut end = Place {
@@ -63,7 +67,9 @@ impl<D: Disk> Recovery<'_, D> {
                 .write(base_offset, &producers.to_snapshot())?;
             let trust = Trust {
                 expected: end.offset,
-                durable: self.options.recovery_point,
+                durable: self.durable(),
+                log_start: self.options.log_start,
+                epochs: &former_epochs,
             };
             let recovered = recover(&segment, self.config, trust, self.epochs, &mut producers)?;
             self.opening.segments_recovered += 1;
@@ -99,6 +105,17 @@ impl<D: Disk> Recovery<'_, D> {
         *first.expect("a log has a segment").0
     }
 
+    /// Everything below was synced. A recovery point at the log start says nothing: it was raised
+    /// along with that one.
+    fn durable(&self) -> Offset {
+        let point = self.options.recovery_point;
+        if point > self.options.log_start {
+            point
+        } else {
+            Offset::ZERO
+        }
+    }
+
     /// Whether a segment goes on where the one before it ends.
     ///
     /// Segments are made where the log ends, so only compaction leaves a gap between two. Another
@@ -106,15 +123,13 @@ impl<D: Disk> Recovery<'_, D> {
     /// damage, unless nothing is missing.
     fn follows(&self, base_offset: Offset, end_offset: Offset, damage: Option<&Damage>) -> bool {
         let is_next = base_offset == end_offset;
-        match damage.map(|it| it.kind) {
-            None => {
-                let was_durable = base_offset < self.options.recovery_point;
-                is_next || was_durable || self.config.cleanup_policy.compact
+        base_offset < self.durable()
+            || match damage.map(|it| it.kind) {
+                None => is_next || self.config.cleanup_policy.compact,
+                Some(DamageKind::Blank) => is_next,
+                Some(DamageKind::OutOfReach(_)) => true,
+                Some(DamageKind::Broken) => false,
             }
-            Some(DamageKind::Blank) => is_next,
-            Some(DamageKind::OutOfReach(_)) => true,
-            Some(DamageKind::Broken) => false,
-        }
     }
 
     /// Says what was cut off a segment; moves what is out of its reach.

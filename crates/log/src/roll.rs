@@ -11,7 +11,7 @@ use crate::config::LogConfig;
 use crate::index_error::IndexError;
 use crate::indexer::{Indexed, Indexer};
 use crate::log::{ChangeError, Log, millis};
-use crate::segment::{Segment, SegmentError};
+use crate::segment::Segment;
 
 /// The segment that is appended to, and what only whoever appends needs to know of it.
 pub(crate) struct Active<D: Disk> {

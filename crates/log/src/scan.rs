@@ -232,6 +232,41 @@ impl<'a, F: DiskFile> Scan<'a, F> {
         Ok(head.iter().all(|&byte| byte == 0))
     }
 
+    /// Whether a good batch with an offset in `offsets` stands anywhere behind this position,
+    /// whatever lies between. Looks at every byte.
+    pub(crate) fn finds_batch(
+        &mut self,
+        position: u32,
+        offsets: std::ops::Range<Offset>,
+    ) -> Result<bool, DiskError> {
+        let mut position = position;
+        let mut chunk = vec![0; CRC_CHUNK_LEN];
+        while self.end.saturating_sub(position) as usize >= HEADER_LEN {
+            let left = (self.end - position) as usize;
+            let chunk = &mut chunk[..CRC_CHUNK_LEN.min(left)];
+            self.file.read_exact_at(chunk, u64::from(position))?;
+            for (head, at) in chunk.windows(HEADER_LEN).zip(position..) {
+                let Ok(header) = BatchHeader::read(head) else {
+                    continue;
+                };
+                if !offsets.contains(&header.base_offset) {
+                    continue;
+                }
+                let Ok(found) = read_head(head, at, self.end - at) else {
+                    continue;
+                };
+                match self.check_crc(&found) {
+                    Ok(()) => return Ok(true),
+                    Err(ScanError::Disk(error)) => return Err(error),
+                    Err(ScanError::Damaged { .. }) => {}
+                }
+            }
+            let passed = chunk.len() - (HEADER_LEN - 1);
+            position += u32::try_from(passed).expect("a chunk is small");
+        }
+        Ok(false)
+    }
+
     /// Reads a whole batch into memory, checksum not compared. `None` for magic 0 and 1.
     pub(crate) fn read(&self, batch: &Scanned) -> Result<Option<RecordBatch>, ScanError> {
         if batch.header.is_none() {

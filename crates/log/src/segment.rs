@@ -16,6 +16,7 @@ use klamm_records::NO_TIMESTAMP;
 use parking_lot::Mutex;
 use tracing::warn;
 
+use crate::bounds::Place;
 use crate::index_error::IndexError;
 use crate::indexer::Indexer;
 use crate::names::{FileContent, FileName, Transit};
@@ -290,6 +291,28 @@ impl<D: Disk> Segment<D> {
     /// Notes an aborted transaction whose marker is here.
     pub(crate) fn note_aborted(&self, aborted: &AbortedTransaction) -> Result<(), IndexError> {
         self.with_indexes(|it| it.transaction.append(aborted))
+    }
+
+    /// Where the segment would end without the batches that reach to `offset`.
+    pub(crate) fn end_before(&self, offset: Offset) -> Result<Place, SegmentError> {
+        let mut end = Place {
+            offset: self.base_offset,
+            segment_base: self.base_offset,
+            position: 0,
+        };
+        // An entry of a batch that stays.
+        let near =
+            self.with_indexes(|it| it.offset.look_up(offset - 1).map_err(SegmentError::from))?;
+        let mut scan = self.scan(near.position.min(self.size()))?;
+        end.position = near.position;
+        while let Some(batch) = scan.next()? {
+            if batch.last_offset >= offset {
+                break;
+            }
+            end.offset = batch.last_offset + 1;
+            end.position = batch.end();
+        }
+        Ok(end)
     }
 
     /// Cuts the batches from `offset` on, and the indexes with them. Returns how many bytes went.

@@ -15,15 +15,16 @@ use crate::roll::Active;
 use crate::segment::{Segment, SegmentError};
 
 impl<D: Disk> Log<D> {
-    /// Cuts the log so that no record has `offset` or more; it then ends there. A batch that
-    /// reaches over `offset` goes as a whole, and the log ends where it began, so that a follower
-    /// that goes on from the log end offset gets all of it again. An offset at or behind the log
-    /// end changes nothing. Below the first segment nothing is left, and the log goes on from
-    /// `offset`. Returns whether anything was cut.
+    /// Cuts the log so that no record has `offset` or more. It ends behind its last record then,
+    /// as it would when it is opened again: before `offset`, if a batch reached over that, since
+    /// it went as a whole, or if there was a gap. A follower goes on from the log end offset.
+    /// An offset at or behind the log end changes nothing. Below the first segment nothing is
+    /// left, and the log goes on from `offset`. Returns whether anything was cut.
     ///
-    /// The cut is durable. What the caller keeps of the recovery point and the high watermark
-    /// must be written down before it appends anything: a recovery that begins behind what was
-    /// appended since would take it as good.
+    /// The cut is durable. A recovery point that the caller keeps on disk must be at or below the
+    /// [`cut_point`](Self::cut_point) *before* this is called: a power cut in the middle leaves
+    /// what looks like damage to records that were durable, and one later on would find what was
+    /// appended since taken as good.
     ///
     /// # Errors
     /// [`ChangeError::Unavailable`]. After any other the log has failed; opening it again
@@ -37,14 +38,28 @@ impl<D: Disk> Log<D> {
         if offset >= self.log_end_offset() {
             return Ok(false);
         }
-        let first_base = self.shared.segments.read().keys().next().copied();
-        let cut = if first_base.is_none_or(|first| offset < first) {
+        let cut = if offset < self.shared.first_base() {
             self.start_over(offset, offset, now_ms)
         } else {
             self.cut_to(offset, now_ms)
         };
         self.or_fail(cut)?;
         Ok(true)
+    }
+
+    /// Where the log would end if it were [cut](Self::truncate_to) at `offset`.
+    ///
+    /// # Errors
+    /// Where the segment cannot be read.
+    pub fn cut_point(&self, offset: Offset) -> Result<Offset, SegmentError> {
+        let log_end = self.log_end_offset();
+        if offset >= log_end {
+            return Ok(log_end);
+        }
+        if offset < self.shared.first_base() {
+            return Ok(offset);
+        }
+        Ok(self.find_end(offset)?.offset)
     }
 
     /// Drops everything, records, producers and leader epochs, and goes on from `offset`, with
@@ -139,19 +154,10 @@ impl<D: Disk> Log<D> {
         Ok(())
     }
 
-    /// Where the log ends if nothing at or behind `offset` stays: before the batch that reaches
-    /// to it, and no later than that one begins.
+    /// Where the log ends if nothing at or behind `offset` stays: behind the last record before
+    /// it, or where its segment begins.
     fn find_end(&self, offset: Offset) -> Result<Place, SegmentError> {
-        let segment = self
-            .shared
-            .segment_for(offset)
-            .expect("the first segment begins at or below the offset");
-        let batch = segment.find(offset)?;
-        Ok(Place {
-            offset: batch.map_or(offset, |batch| batch.base_offset.min(offset)),
-            segment_base: segment.base_offset(),
-            position: batch.map_or(segment.size(), |batch| batch.position),
-        })
+        self.shared.segment_for(offset).end_before(offset)
     }
 
     /// Brings the producers' state back to what it was at `offset`.
@@ -160,7 +166,7 @@ impl<D: Disk> Log<D> {
         let expiration_ms = millis(self.config.producer_id_expiration);
         let replay_to = Replay {
             end_offset: offset,
-            log_start: self.log_start_offset(),
+            high_watermark: self.high_watermark(),
             now_ms,
             expiration_ms,
         };

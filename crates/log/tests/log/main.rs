@@ -3,6 +3,9 @@
 mod support;
 
 mod appending;
+mod crash;
+mod faults;
+mod model;
 mod opening;
 mod reading;
 mod retention;
