@@ -125,7 +125,7 @@ pub(crate) struct LogDirectory<D: Disk> {
 enum Hold<D: Disk> {
     Online(D::Lock),
     /// The lock stays, if it was ever taken: what had begun before may still write.
-    Offline(OfflineReason, #[expect(dead_code, reason = "held")] Option<D::Lock>),
+    Offline(OfflineReason, Option<D::Lock>),
     Released,
 }
 
@@ -142,7 +142,7 @@ impl<D: Disk> LogDirectory<D> {
         owner: &Owner,
         random: &mut dyn FnMut() -> u128,
     ) -> Result<Self, ClaimError> {
-        disk.create_dir_all(&path)?;
+        create_durably(&disk, &path)?;
         let lock = match disk.try_lock(&path.join(LOCK_NAME)) {
             Err(error) if error.kind() == DiskErrorKind::Locked => {
                 return Err(ClaimError::InUse { path });
@@ -295,6 +295,34 @@ impl<D: Disk> LogDirectory<D> {
         }
         Ok(contents)
     }
+}
+
+/// Makes a directory and those above it that are missing, so that a power cut leaves them there.
+fn create_durably<D: Disk>(disk: &D, path: &Path) -> Result<(), DiskError> {
+    let mut parents = Vec::new();
+    for ancestor in path.ancestors() {
+        match disk.metadata(ancestor) {
+            Err(error) if error.kind() == DiskErrorKind::NotFound => {
+                parents.extend(ancestor.parent());
+            }
+            found => {
+                found?;
+                break;
+            }
+        }
+    }
+    disk.create_dir_all(path)?;
+    for parent in parents {
+        // Of a relative path the first part is in the current directory.
+        let here = Path::new(".");
+        let parent = if parent.as_os_str().is_empty() {
+            here
+        } else {
+            parent
+        };
+        disk.sync_dir(parent)?;
+    }
+    Ok(())
 }
 
 fn directory_name(entry: &Entry) -> Option<DirectoryName> {

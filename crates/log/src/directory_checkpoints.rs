@@ -170,11 +170,7 @@ impl State {
     }
 
     /// Takes the lines of partitions that are gone out of the file that compaction keeps.
-    fn forget_cleaned<D: Disk>(
-        &self,
-        disk: &D,
-        path: &std::path::Path,
-    ) -> Result<(), DiskError> {
+    fn forget_cleaned<D: Disk>(&self, disk: &D, path: &std::path::Path) -> Result<(), DiskError> {
         if self.gone.is_empty() {
             return Ok(());
         }

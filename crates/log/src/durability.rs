@@ -85,11 +85,7 @@ impl<D: Disk> LogManager<D> {
 
     /// Syncs one log after the other, and tells of each as soon as it is durable. The first
     /// failure ends the round and takes the directory offline.
-    fn sync_all_of(
-        &self,
-        directory: &Arc<LogDirectory<D>>,
-        round: &mut Vec<Arc<PartitionLog<D>>>,
-    ) {
+    fn sync_all_of(&self, directory: &Arc<LogDirectory<D>>, round: &mut Vec<Arc<PartitionLog<D>>>) {
         for log in round.drain(..) {
             match sync(&log) {
                 Ok(offset) => self.tell(LogEvent::Synced { log, offset }),

@@ -76,6 +76,8 @@ pub struct DirectoryStatus {
     pub partition_count: usize,
     /// Bytes of their segments' batches; indexes and snapshots do not count.
     pub size: u64,
+    /// Partitions that wait for a sync.
+    pub syncs_waiting: usize,
 }
 
 impl<D: Disk> LogManager<D> {
@@ -109,6 +111,7 @@ impl<D: Disk> LogManager<D> {
                 offline: directory.offline_reason(),
                 partition_count: logs.len(),
                 size: logs.iter().map(|it| it.size()).sum(),
+                syncs_waiting: directory.syncs().len(),
             }
         };
         self.directories.iter().map(status).collect()
@@ -128,11 +131,7 @@ impl<D: Disk> LogManager<D> {
 
     /// Takes the log's directory offline: using the log has shown that the disk fails. Its
     /// partitions go with it. Waits for the lock of each of their logs, so call it without one.
-    pub fn report_failure(
-        &self,
-        log: &PartitionLog<D>,
-        error: impl Error + Send + Sync + 'static,
-    ) {
+    pub fn report_failure(&self, log: &PartitionLog<D>, error: impl Error + Send + Sync + 'static) {
         let reason = OfflineReason::new(DirectoryWork::Using, error);
         if let Some(event) = self.take_offline(log.directory(), reason) {
             self.tell(event);
@@ -203,7 +202,9 @@ impl<D: Disk> LogManager<D> {
 
     fn logs_in(&self, directory: &Arc<LogDirectory<D>>) -> Vec<Arc<PartitionLog<D>>> {
         let logs = self.logs.read();
-        let within = logs.values().filter(|it| Arc::ptr_eq(it.directory(), directory));
+        let within = logs
+            .values()
+            .filter(|it| Arc::ptr_eq(it.directory(), directory));
         within.cloned().collect()
     }
 }
@@ -232,5 +233,7 @@ fn log_start<D: Disk>(log: &PartitionLog<D>) -> Option<Offset> {
     let log_start = reader.offsets().log_start;
     let segments = reader.shared.segments.read();
     let first = segments.keys().next().copied();
-    first.is_none_or(|first| log_start > first).then_some(log_start)
+    first
+        .is_none_or(|first| log_start > first)
+        .then_some(log_start)
 }

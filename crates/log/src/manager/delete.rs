@@ -46,7 +46,11 @@ impl<D: Disk> LogManager<D> {
     ) -> Result<(), (DeleteError, Option<LogEvent<D>>)> {
         let Some(log) = self.logs.write().remove(partition) else {
             let is_unavailable = self.is_unavailable(partition);
-            let error = if is_unavailable { DeleteError::Offline } else { DeleteError::NotFound };
+            let error = if is_unavailable {
+                DeleteError::Offline
+            } else {
+                DeleteError::NotFound
+            };
             return Err((error, None));
         };
         let directory = log.directory();
@@ -61,7 +65,9 @@ impl<D: Disk> LogManager<D> {
             Ok(path) => {
                 info!(%partition, path = %path.display(), "partition deleted");
                 let doomed = Doomed::Directory(path);
-                self.doomed.lock().push(now + delay, directory.clone(), doomed);
+                self.doomed
+                    .lock()
+                    .push(now + delay, directory.clone(), doomed);
                 Ok(())
             }
             Err(error) if has_vanished(&error) => Ok(()),

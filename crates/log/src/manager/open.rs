@@ -203,12 +203,16 @@ impl<D: Disk> LogManager<D> {
             }
             if !directory.is_online() {
                 let path = |it: &TopicPartition| (it.clone(), directory.path_of(it));
-                self.unavailable.lock().extend(load.partitions.iter().map(path));
+                self.unavailable
+                    .lock()
+                    .extend(load.partitions.iter().map(path));
                 continue;
             }
             let names: Vec<_> = failed.iter().map(|it| &it.0).collect();
             let is_there = |it: &TopicPartition| there.contains(it);
-            directory.checkpoints().found(&load.former, is_there, &names);
+            directory
+                .checkpoints()
+                .found(&load.former, is_there, &names);
             for (partition, error) in failed {
                 error!(%partition, error = &error as &dyn Error, "log not opened, left as it is");
                 let path = directory.path_of(&partition);
@@ -227,7 +231,11 @@ impl<D: Disk> LogManager<D> {
         if offline.len() == self.directories.len() {
             return Err(StartError::NoDirectory { offline });
         }
-        info!(logs = self.len(), recovered = recovered.len(), "logs opened");
+        info!(
+            logs = self.len(),
+            recovered = recovered.len(),
+            "logs opened"
+        );
         Ok(Opened {
             manager: self,
             recovered,
@@ -306,10 +314,7 @@ fn refuse_doubles<D: Disk>(loads: &[Load<D>]) -> Result<(), StartError> {
 }
 
 /// The broker epoch that every directory was stopped with.
-fn common_epoch<D: Disk>(
-    directories: &[Arc<LogDirectory<D>>],
-    loads: &[Load<D>],
-) -> BrokerEpoch {
+fn common_epoch<D: Disk>(directories: &[Arc<LogDirectory<D>>], loads: &[Load<D>]) -> BrokerEpoch {
     let mut epochs = loads.iter().map(|load| load.mark.map(|it| it.broker_epoch));
     match epochs.next().flatten() {
         Some(first) if loads.len() == directories.len() && epochs.all(|it| it == Some(first)) => {

@@ -47,11 +47,17 @@ impl<D: Disk> LogManager<D> {
                 Closing::new(directory.clone(), logs.unwrap_or_default())
             })
             .collect();
-        on_threads(&closings, self.options.recovery_threads_per_directory, Closing::work);
+        on_threads(
+            &closings,
+            self.options.recovery_threads_per_directory,
+            Closing::work,
+        );
 
         let mut stopped = Stopped::default();
         for directory in &self.directories {
-            let closing = closings.iter().find(|it| Arc::ptr_eq(&it.directory, directory));
+            let closing = closings
+                .iter()
+                .find(|it| Arc::ptr_eq(&it.directory, directory));
             let is_clean = closing.is_some_and(|it| self.mark(it, broker_epoch));
             if !is_clean {
                 stopped.unclean.push(directory.path().to_owned());
@@ -67,10 +73,14 @@ impl<D: Disk> LogManager<D> {
         let directory = &closing.directory;
         let has_unopened = {
             let unavailable = self.unavailable.lock();
-            unavailable.values().any(|path| path.parent() == Some(directory.path()))
+            unavailable
+                .values()
+                .any(|path| path.parent() == Some(directory.path()))
         };
         let write = || -> Result<bool, DiskError> {
-            directory.checkpoints().write_all(&known_offsets(&closing.logs))?;
+            directory
+                .checkpoints()
+                .write_all(&known_offsets(&closing.logs))?;
             let all_well = !closing.has_failed.load(Ordering::Relaxed) && !has_unopened;
             if all_well {
                 CleanShutdown { broker_epoch }.write(directory.disk(), directory.path())?;
@@ -78,7 +88,10 @@ impl<D: Disk> LogManager<D> {
             Ok(all_well)
         };
         write().unwrap_or_else(|error| {
-            error!(error = &error as &dyn Error, "log directory not marked as stopped well");
+            error!(
+                error = &error as &dyn Error,
+                "log directory not marked as stopped well"
+            );
             false
         })
     }

@@ -124,7 +124,9 @@ impl<D: Disk> LogManager<D> {
                 Ok(files) => {
                     let directory = log.directory().clone();
                     let doomed = Doomed::Files(files);
-                    self.doomed.lock().push(now.instant + delay, directory, doomed);
+                    self.doomed
+                        .lock()
+                        .push(now.instant + delay, directory, doomed);
                 }
                 Err(ChangeError::Unavailable(_)) => {}
                 Err(error) => self.log_has_failed(&log, DirectoryWork::Deleting, error),
@@ -233,7 +235,9 @@ impl<D: Disk> LogManager<D> {
     pub fn remove_doomed(&self, now: Instant) {
         loop {
             let due = self.doomed.lock().pop_due(now);
-            let Some((directory, doomed)) = due else { return };
+            let Some((directory, doomed)) = due else {
+                return;
+            };
             if !directory.is_online() {
                 continue;
             }
