@@ -75,20 +75,21 @@ impl<D: Disk> LogManager<D> {
         let mut events = Vec::new();
         let created = {
             let mut changing = self.changing.lock();
-            match self.get(partition) {
-                Some(log) => self.confirm(log, topic_id, &mut events),
-                None => {
-                    let new = New {
-                        partition,
-                        topic_id,
-                        config,
-                        now_ms,
-                    };
-                    self.create_new(&mut changing, &new, &mut events)
-                }
+            if let Some(log) = self.get(partition) {
+                self.confirm(log, topic_id, &mut events)
+            } else {
+                let new = New {
+                    partition,
+                    topic_id,
+                    config,
+                    now_ms,
+                };
+                self.create_new(&mut changing, &new, &mut events)
             }
         };
-        events.into_iter().for_each(|event| self.tell(event));
+        for event in events {
+            self.tell(event);
+        }
         created
     }
 
@@ -176,7 +177,7 @@ impl<D: Disk> LogManager<D> {
         let unique = (changing.random)();
         let nameless = DirectoryName::fated(new.partition, unique, Fate::Delete);
         let nameless = directory.path().join(nameless.to_string());
-        let made = self.make_named(directory, new, &nameless, &path);
+        let made = make_named(directory, new, &nameless, &path);
         if made.is_err() {
             // Where this fails too, the directory is on its way offline.
             let _ = disk.rename(&path, &nameless);
@@ -184,26 +185,26 @@ impl<D: Disk> LogManager<D> {
         }
         made
     }
+}
 
-    fn make_named(
-        &self,
-        directory: &Arc<LogDirectory<D>>,
-        new: &New<'_>,
-        nameless: &Path,
-        path: &Path,
-    ) -> Result<Arc<PartitionLog<D>>, MakeError> {
-        let disk = directory.disk();
-        disk.create_dir_all(nameless)?;
-        if let Some(id) = new.topic_id {
-            partition_metadata::write(disk, nameless, id)?;
-        }
-        disk.rename(nameless, path)?;
-        disk.sync_dir(directory.path())?;
-        let options = OpenOptions::new(true, new.now_ms);
-        let (log, _) = Log::open(disk.clone(), path.to_owned(), new.config.clone(), &options)?;
-        let log = PartitionLog::new(new.partition.clone(), new.topic_id, directory.clone(), log);
-        Ok(Arc::new(log))
+/// Makes the partition under another name first, and then gives it its own.
+fn make_named<D: Disk>(
+    directory: &Arc<LogDirectory<D>>,
+    new: &New<'_>,
+    nameless: &Path,
+    path: &Path,
+) -> Result<Arc<PartitionLog<D>>, MakeError> {
+    let disk = directory.disk();
+    disk.create_dir_all(nameless)?;
+    if let Some(id) = new.topic_id {
+        partition_metadata::write(disk, nameless, id)?;
     }
+    disk.rename(nameless, path)?;
+    disk.sync_dir(directory.path())?;
+    let options = OpenOptions::new(true, new.now_ms);
+    let (log, _) = Log::open(disk.clone(), path.to_owned(), new.config.clone(), &options)?;
+    let log = PartitionLog::new(new.partition.clone(), new.topic_id, directory.clone(), log);
+    Ok(Arc::new(log))
 }
 
 /// A partition that is to be made.

@@ -33,7 +33,9 @@ impl<D: Disk> LogManager<D> {
     pub fn delete(&self, partition: &TopicPartition, now: Instant) -> Result<(), DeleteError> {
         let deleted = self.delete_named(&mut self.changing.lock(), partition, now);
         deleted.map_err(|(error, event)| {
-            event.into_iter().for_each(|event| self.tell(event));
+            if let Some(event) = event {
+                self.tell(event);
+            }
             error
         })
     }

@@ -19,9 +19,12 @@ pub(super) enum Doomed<D: Disk> {
     Files(RetiredFiles<D>),
 }
 
+/// What waits, and the log directory that it is in.
+type Waiting<D> = (Arc<LogDirectory<D>>, Doomed<D>);
+
 /// Files and directories that wait to be removed, by the time when they may.
 pub(super) struct DoomedQueue<D: Disk> {
-    by_time: BTreeMap<(Instant, u64), (Arc<LogDirectory<D>>, Doomed<D>)>,
+    by_time: BTreeMap<(Instant, u64), Waiting<D>>,
     /// Keeps those apart that have one time.
     next: u64,
 }
@@ -45,7 +48,7 @@ impl<D: Disk> DoomedQueue<D> {
     }
 
     /// One of those whose time has come.
-    pub(super) fn pop_due(&mut self, now: Instant) -> Option<(Arc<LogDirectory<D>>, Doomed<D>)> {
+    pub(super) fn pop_due(&mut self, now: Instant) -> Option<Waiting<D>> {
         let first = self.by_time.first_entry()?;
         (first.key().0 <= now).then(|| first.remove())
     }

@@ -1,7 +1,6 @@
 //! Partitions come and go.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use klamm_io::sim::{Crash, Fault, SimDisk};
 use klamm_io::{Disk, DiskErrorKind, DiskOperation};
@@ -195,7 +194,7 @@ fn lg_185_a_deleted_partition_is_gone_at_once_and_its_files_later() {
     );
 
     let delay = bench.config.file_delete_delay;
-    manager.run_due(bench.after(delay - Duration::from_millis(1)));
+    manager.run_due(bench.after(delay.mul_f64(0.99)));
     assert_eq!(
         names(&disk, "/logs")
             .iter()

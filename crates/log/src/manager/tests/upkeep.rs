@@ -135,13 +135,14 @@ fn lg_189_the_size_is_that_of_the_log_files() {
     let manager = bench.open(&disk);
     let log = bench.create(&manager, &partition("t", 0));
     with_an_old_segment(&log);
-    let size_of = |name: String| match name.ends_with(".log") {
-        true => {
-            disk.metadata(&Path::new("/logs/t-0").join(name))
-                .unwrap()
-                .len
+    let size_of = |name: String| {
+        let path = Path::new("/logs/t-0").join(name);
+        let is_log = path.extension().is_some_and(|it| it == "log");
+        if is_log {
+            disk.metadata(&path).unwrap().len
+        } else {
+            0
         }
-        false => 0,
     };
     let files: u64 = names(&disk, "/logs/t-0").into_iter().map(size_of).sum();
     assert!(files > 0);
