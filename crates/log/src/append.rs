@@ -19,7 +19,6 @@ use crate::producer_state::{
 };
 use crate::roll::Incoming;
 use crate::segment::SegmentError;
-use crate::transaction_index::AbortedTransaction;
 
 /// What an append did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,6 +75,15 @@ pub enum AppendError {
         /// The least offset that may follow.
         expected: Offset,
     },
+    /// The offsets of a follower's batches are too far apart for one segment, and they may not
+    /// be divided. The log is as it was; they can be appended one by one.
+    #[error("batches with offsets {first} to {last} do not fit into one segment")]
+    TooFarApart {
+        /// The first batch's first offset.
+        first: Offset,
+        /// The last batch's last offset.
+        last: Offset,
+    },
     /// No offset is left. The log is as it was.
     #[error("no offset is left behind {log_end_offset}")]
     OffsetsUsedUp {
@@ -92,7 +100,8 @@ pub enum AppendError {
     /// is as it was and can be appended to.
     #[error("nothing was appended: {0}")]
     NotWritten(#[source] DiskError),
-    /// The disk refused something else, or taking back. The log has failed.
+    /// The disk refused something else, or taking back. The log has failed; the log end offset
+    /// may have moved.
     #[error(transparent)]
     Failed(#[from] SegmentError),
 }
@@ -135,6 +144,9 @@ impl<D: Disk> Log<D> {
     /// `now_ms` (Unix time) as log append time; each is written as a fresh header and its
     /// untouched records, all in one write. Nothing is synced: see [`Log::begin_flush`].
     ///
+    /// A batch that a producer sends again is told as if it were appended now, by the offsets
+    /// that it has; several at once are out of order then.
+    ///
     /// No batch at all is no append: the offsets of the answer are then those of an empty range.
     ///
     /// # Errors
@@ -166,7 +178,8 @@ impl<D: Disk> Log<D> {
     /// Offsets must rise from the log end offset on; gaps are fine, a compacted log has them.
     ///
     /// # Errors
-    /// As [`Log::append`]; [`AppendError::NotRising`] as well. Sizes of batches, timestamps and
+    /// As [`Log::append`]; [`AppendError::NotRising`] and [`AppendError::TooFarApart`] as well.
+    /// Sizes of batches, timestamps and
     /// sequences are not judged: the leader has done that.
     pub fn append_as_follower(
         &mut self,
@@ -174,7 +187,8 @@ impl<D: Disk> Log<D> {
         now_ms: i64,
     ) -> Result<Appended, AppendError> {
         self.check_available()?;
-        let mut expected = self.log_end_offset();
+        let log_end_offset = self.log_end_offset();
+        let mut expected = log_end_offset;
         let mut outgoing = Vec::with_capacity(batches.len());
         for batch in batches {
             let header = *batch.header();
@@ -185,7 +199,10 @@ impl<D: Disk> Log<D> {
                     expected,
                 });
             }
-            expected = header.last_offset() + 1;
+            expected = header
+                .last_offset()
+                .checked_add(1)
+                .ok_or(AppendError::OffsetsUsedUp { log_end_offset })?;
             outgoing.push(Outgoing::new(header, batch));
         }
         self.append_outgoing(&outgoing, Origin::Replication, now_ms)
@@ -236,6 +253,13 @@ impl<D: Disk> Log<D> {
             let size = incoming.size;
             return Err(AppendError::SetTooLarge { size, size_max });
         }
+        let (first_offset, last_offset) = (first.header.base_offset, incoming.last_offset);
+        if last_offset - first_offset > i64::from(i32::MAX) {
+            return Err(AppendError::TooFarApart {
+                first: first_offset,
+                last: last_offset,
+            });
+        }
         let staged = match self.stage_producers(outgoing, origin)? {
             Staged::New(staged) => staged,
             Staged::Duplicate(duplicate) => return Ok(duplicate),
@@ -243,17 +267,29 @@ impl<D: Disk> Log<D> {
         let must_roll = self.active.must_roll(&self.config, &incoming, now_ms);
         let must_roll = self.or_fail(must_roll.map_err(SegmentError::from))?;
         if must_roll {
-            self.roll(first.header.base_offset, now_ms)?;
+            // Segments follow each other without a gap, even where the offsets have one, so that
+            // recovery can tell when the end of one is lost; but if they are too far apart.
+            let log_end_offset = self.log_end_offset();
+            let is_near = last_offset - log_end_offset <= i64::from(i32::MAX);
+            self.roll(
+                if is_near {
+                    log_end_offset
+                } else {
+                    first_offset
+                },
+                now_ms,
+            )?;
         }
-        self.assign_epochs(outgoing)?;
+        let assigned = self.assign_epochs(outgoing);
+        self.or_fail(assigned.map_err(SegmentError::from))?;
         self.write_outgoing(outgoing, incoming)?;
         let applied = self.apply(outgoing, staged, incoming);
         self.or_fail(applied)?;
 
         let bounds = *self.shared.bounds.lock();
         Ok(Appended {
-            first_offset: first.header.base_offset,
-            last_offset: incoming.last_offset,
+            first_offset,
+            last_offset,
             max_timestamp_ms: incoming.max_timestamp_ms,
             is_duplicate: false,
             has_rolled: must_roll,
@@ -296,8 +332,10 @@ impl<D: Disk> Log<D> {
                 continue;
             }
             let batch = producer_batch(header);
-            // A producer sends one batch a partition, so a set is a duplicate as a whole.
+            // A producer sends one batch a partition. One that is repeated among others is out of
+            // order: half of a set cannot be answered for.
             if origin == Origin::Client
+                && outgoing.len() == 1
                 && let Some(written) = staging.duplicate_of(&batch)
             {
                 let bounds = *self.shared.bounds.lock();
@@ -317,12 +355,11 @@ impl<D: Disk> Log<D> {
         Ok(Staged::New(staging.finish()))
     }
 
-    fn assign_epochs(&mut self, outgoing: &[Outgoing<'_>]) -> Result<(), AppendError> {
+    /// Should the batches not be written after all, there is an epoch too many at the log's end,
+    /// which the next append replaces or makes true.
+    fn assign_epochs(&mut self, outgoing: &[Outgoing<'_>]) -> Result<(), DiskError> {
         for it in outgoing {
-            let assigned = self.assign_epoch(it.header.leader_epoch, it.header.base_offset);
-            // Nothing was written yet, so the log is as it was, but for an epoch too many at its
-            // end, which the next append of that leader makes true.
-            assigned.map_err(AppendError::NotWritten)?;
+            self.assign_epoch(it.header.leader_epoch, it.header.base_offset)?;
         }
         Ok(())
     }
@@ -368,7 +405,7 @@ impl<D: Disk> Log<D> {
         };
         self.shared.bounds.lock().log_end = bounds.log_end;
 
-        let completed = staged.completed.clone();
+        let aborted = staged.aborted(self.producers.transactions());
         let mut written = Vec::with_capacity(outgoing.len());
         let mut position = segment.size();
         for it in outgoing.iter().rev() {
@@ -386,14 +423,8 @@ impl<D: Disk> Log<D> {
 
         // The index before the state: readers of committed records go on only once they can tell
         // which of them were aborted.
-        for it in completed.iter().filter(|it| it.aborted) {
-            let stable = self.producers.transactions().last_stable_offset_at(it);
-            segment.note_aborted(&AbortedTransaction {
-                producer_id: it.producer_id,
-                first_offset: it.first_offset,
-                last_offset: it.last_offset,
-                last_stable_offset: stable,
-            })?;
+        for it in &aborted {
+            segment.note_aborted(it)?;
         }
         self.producers.apply(staged, bounds.log_end.offset);
         self.publish(bounds);

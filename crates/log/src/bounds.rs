@@ -33,7 +33,7 @@ impl Bound {
         }
     }
 
-    const fn placed(place: Place) -> Self {
+    pub(crate) const fn placed(place: Place) -> Self {
         Self {
             offset: place.offset,
             place: Some(place),
@@ -48,6 +48,9 @@ pub(crate) struct Bounds {
     pub(crate) last_stable: Bound,
     pub(crate) high_watermark: Bound,
     pub(crate) log_end: Place,
+    /// Rises whenever bytes that readers may have been told of are taken away or replaced. What
+    /// a reader has found under another number may not be there any more.
+    pub(crate) cuts: u64,
 }
 
 /// The high watermark cannot lie behind the log end offset.
@@ -119,7 +122,7 @@ impl<D: Disk> Log<D> {
     /// the next retention. A lower or equal offset changes nothing. Says whether it moved.
     ///
     /// # Errors
-    /// [`ChangeError::Disk`] if the leader epochs could not be written; the log has failed.
+    /// [`ChangeError::Unavailable`]; [`ChangeError::Disk`] if the leader epochs could not be written; the log has failed.
     pub fn raise_log_start(&mut self, offset: Offset) -> Result<bool, ChangeError> {
         self.check_available()?;
         let mut bounds = *self.shared.bounds.lock();

@@ -1,6 +1,7 @@
 //! Closing a log, and giving its directory up.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use klamm_io::Disk;
 use klamm_primitives::TopicPartition;
@@ -39,7 +40,7 @@ impl<D: Disk> Log<D> {
         let segment = self.active.segment.clone();
         segment.seal(self.active.indexer.largest())?;
         segment.sync_all()?;
-        self.has_new_names = true;
+        self.syncs.made_a_name();
         match self.flush() {
             Ok(()) => Ok(()),
             Err(FlushError::Unavailable(error)) => Err(error.into()),
@@ -67,6 +68,10 @@ impl<D: Disk> Log<D> {
             .map_err(SegmentError::from)?;
         self.disk.sync_dir(parent)?;
         self.directory.clone_from(&renamed);
+        // Readers must not open what comes to have the old name.
+        for segment in self.shared.segments.write().values_mut() {
+            *segment = Arc::new(segment.moved_to(renamed.clone()));
+        }
         self.snapshots.set_directory(renamed.clone());
         Ok(renamed)
     }

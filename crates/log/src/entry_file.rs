@@ -32,6 +32,10 @@ pub(crate) struct EntryFile<D: Disk, const N: usize> {
     capacity: u64,
     /// Length of the file, beyond its entries while it is appended to.
     file_len: u64,
+    /// Whether there was a file when this was opened.
+    was_there: bool,
+    /// Whether the file was changed and not synced since.
+    is_dirty: bool,
 }
 
 impl<D: Disk, const N: usize> EntryFile<D, N> {
@@ -42,12 +46,15 @@ impl<D: Disk, const N: usize> EntryFile<D, N> {
     /// that is no multiple of the entry's counts as its whole entries; see
     /// [`EntryFile::has_whole_entries`].
     pub(crate) fn open(disk: D, path: PathBuf, bytes_max: u64) -> Result<Self, DiskError> {
-        let file_len = match disk.metadata(&path) {
-            Ok(metadata) => metadata.len,
-            Err(error) if error.kind() == DiskErrorKind::NotFound => 0,
+        let found = match disk.metadata(&path) {
+            Ok(metadata) => Some(metadata.len),
+            Err(error) if error.kind() == DiskErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
+        let file_len = found.unwrap_or(0);
         Ok(Self {
+            was_there: found.is_some(),
+            is_dirty: false,
             disk,
             path,
             file: None,
@@ -60,6 +67,11 @@ impl<D: Disk, const N: usize> EntryFile<D, N> {
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Whether there was a file when this was opened.
+    pub(crate) fn was_there(&self) -> bool {
+        self.was_there
     }
 
     /// Says that the file has another name by now.
@@ -161,6 +173,7 @@ impl<D: Disk, const N: usize> EntryFile<D, N> {
             return Ok(());
         }
         let full = self.file_len;
+        self.is_dirty = true;
         self.with_open_file(|file| {
             file.set_len(len * Self::ENTRY_LEN)?;
             file.set_len(full)
@@ -179,6 +192,7 @@ impl<D: Disk, const N: usize> EntryFile<D, N> {
         let position = self.written * Self::ENTRY_LEN;
         let grow = self.file_len < full;
         let tail = std::mem::take(&mut self.tail);
+        self.is_dirty = true;
         let written = self.with_open_file(|file| {
             if grow {
                 file.set_len(full)?;
@@ -193,13 +207,23 @@ impl<D: Disk, const N: usize> EntryFile<D, N> {
         Ok(())
     }
 
-    /// Writes and makes durable what there is, if anything was ever written.
+    /// Writes and makes durable what was changed. A file that was removed meanwhile is fine.
     pub(crate) fn sync(&mut self) -> Result<(), DiskError> {
         self.write()?;
-        match &self.file {
-            Some(file) => file.sync_data(),
-            None => Ok(()),
+        if !self.is_dirty {
+            return Ok(());
         }
+        match &self.file {
+            Some(file) => file.sync_data()?,
+            // Cutting it let go of it.
+            None => match self.disk.open(&self.path, OpenMode::ReadWrite) {
+                Ok(file) => file.sync_data()?,
+                Err(error) if error.kind() == DiskErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            },
+        }
+        self.is_dirty = false;
+        Ok(())
     }
 
     /// Writes what waits and cuts the file to its entries, making it if need be. Then lets go of
@@ -208,6 +232,7 @@ impl<D: Disk, const N: usize> EntryFile<D, N> {
         self.write()?;
         let len = self.written * Self::ENTRY_LEN;
         if self.file.is_some() || self.file_len != len || len == 0 {
+            self.is_dirty = true;
             self.with_open_file(|file| file.set_len(len))?;
             self.file_len = len;
         }

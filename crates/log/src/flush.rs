@@ -4,13 +4,14 @@
 //! without the log's lock, and tells the log what came of it; so one worker can gather the syncs
 //! of many logs, and appends go on meanwhile.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use klamm_io::{Disk, DiskError, DiskErrorKind};
+use klamm_io::{Disk, DiskError, DiskErrorKind, DiskFile, DiskOperation, OpenMode};
 use klamm_primitives::Offset;
 
-use crate::log::{Log, Unavailable};
+use crate::log::{Condition, Log, Unavailable};
 use crate::segment::Segment;
 
 /// Files to sync, so that a log is durable up to an offset.
@@ -20,7 +21,9 @@ pub struct Flush<D: Disk> {
     directory: PathBuf,
     /// Oldest first. All but the last are done with.
     segments: Vec<Arc<Segment<D>>>,
-    has_new_names: bool,
+    /// Producer snapshots that were written since the last flush.
+    snapshots: Vec<PathBuf>,
+    syncs: Arc<Syncs>,
     up_to: Offset,
 }
 
@@ -38,6 +41,20 @@ impl<D: Disk> Flush<D> {
     /// What is durable is unknown then, and must not be tried again: tell the log by
     /// [`Log::fail`].
     pub fn run(&self) -> Result<(), DiskError> {
+        // Another flush of this log may have been under way when a sync failed. What that sync
+        // did not make durable no later one will.
+        if self.syncs.has_failed.load(Ordering::Acquire) {
+            let source = std::io::Error::other("an earlier sync of this log has failed");
+            return Err(DiskError::new(DiskOperation::Sync, &self.directory, source));
+        }
+        let ran = self.sync();
+        if ran.is_err() {
+            self.syncs.has_failed.store(true, Ordering::Release);
+        }
+        ran
+    }
+
+    fn sync(&self) -> Result<(), DiskError> {
         if let Some((last, done)) = self.segments.split_last() {
             for segment in done {
                 segment.sync_all()?;
@@ -46,13 +63,50 @@ impl<D: Disk> Flush<D> {
             // here.
             last.sync_log()?;
         }
-        if self.has_new_names {
-            match self.disk.sync_dir(&self.directory) {
-                Err(error) if error.kind() != DiskErrorKind::NotFound => return Err(error),
-                _ => {}
-            }
+        for path in &self.snapshots {
+            let synced = self.disk.open(path, OpenMode::ReadWrite);
+            or_gone(synced.and_then(|file| file.sync_data()))?;
         }
+        self.syncs.sync_names(&self.disk, &self.directory)
+    }
+}
+
+/// What the flushes of one log have to know of each other.
+#[derive(Debug, Default)]
+pub(crate) struct Syncs {
+    has_failed: AtomicBool,
+    /// Counts the names that came into the directory.
+    names_made: AtomicU64,
+    /// How many of them are durable.
+    names_durable: AtomicU64,
+}
+
+impl Syncs {
+    /// Notes that a name was made, or may have been.
+    pub(crate) fn made_a_name(&self) {
+        self.names_made.fetch_add(1, Ordering::AcqRel);
+    }
+
+    fn names_are_durable(&self) -> bool {
+        let durable = self.names_durable.load(Ordering::Acquire);
+        durable >= self.names_made.load(Ordering::Acquire)
+    }
+
+    fn sync_names<D: Disk>(&self, disk: &D, directory: &Path) -> Result<(), DiskError> {
+        let made = self.names_made.load(Ordering::Acquire);
+        if self.names_durable.load(Ordering::Acquire) >= made {
+            return Ok(());
+        }
+        or_gone(disk.sync_dir(directory))?;
+        self.names_durable.fetch_max(made, Ordering::AcqRel);
         Ok(())
+    }
+}
+
+fn or_gone(result: Result<(), DiskError>) -> Result<(), DiskError> {
+    match result {
+        Err(error) if error.kind() != DiskErrorKind::NotFound => Err(error),
+        _ => Ok(()),
     }
 }
 
@@ -76,28 +130,31 @@ impl<D: Disk> Log<D> {
     pub fn begin_flush(&mut self) -> Result<Option<Flush<D>>, Unavailable> {
         self.check_available()?;
         let up_to = self.log_end_offset();
-        if up_to <= self.recovery_point && !self.has_new_names {
+        if up_to <= self.recovery_point && self.syncs.names_are_durable() {
             return Ok(None);
         }
-        // The segment that holds the recovery point, and those behind it.
-        let from = self.recovery_point;
+        // From the segment on that holds the last synced record: it may have been rolled since,
+        // and its indexes then wait to be synced.
         let segments = self.shared.segments.read();
-        let first = segments.range(..=from).next_back().map(|it| *it.0);
-        let segments = segments
-            .range(first.unwrap_or(Offset::ZERO)..)
-            .map(|it| it.1.clone())
-            .collect();
+        let first = segments.range(..self.recovery_point).next_back();
+        let first = first.map_or(Offset::ZERO, |it| *it.0);
+        let segments = segments.range(first..).map(|it| it.1.clone()).collect();
         Ok(Some(Flush {
             disk: self.disk.clone(),
             directory: self.directory.clone(),
             segments,
-            has_new_names: std::mem::take(&mut self.has_new_names),
+            snapshots: self.snapshots.take_unsynced(),
+            syncs: self.syncs.clone(),
             up_to,
         }))
     }
 
-    /// Notes that a flush has run well: everything below `up_to` is durable. Never goes back.
+    /// Notes that a flush has run well: everything below `up_to` is durable. Never goes back; a
+    /// log that has failed takes no notice.
     pub fn flushed(&mut self, up_to: Offset) {
+        if self.condition == Condition::Failed {
+            return;
+        }
         let up_to = up_to.min(self.log_end_offset());
         self.recovery_point = self.recovery_point.max(up_to);
     }

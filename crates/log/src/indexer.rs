@@ -1,4 +1,5 @@
-//! [`Indexer`]: adds batches to a segment's indexes, as they are appended or recovered.
+//! [`Indexer`]: decides which batches of a segment get index entries, as they are appended or
+//! recovered.
 
 use klamm_io::Disk;
 use klamm_primitives::Offset;
@@ -6,7 +7,7 @@ use klamm_records::NO_TIMESTAMP;
 
 use crate::index_error::IndexError;
 use crate::offset_index::OffsetPosition;
-use crate::segment::Segment;
+use crate::segment::{Indexes, Segment};
 use crate::time_index::TimestampOffset;
 
 /// A batch as an index wants to know it.
@@ -20,7 +21,8 @@ pub(crate) struct Indexed {
     pub(crate) max_timestamp_ms: i64,
 }
 
-/// Decides which batches of a segment get index entries.
+/// What is known of the batches that a segment holds so far, as far as the next entry depends
+/// on it.
 #[derive(Debug)]
 pub(crate) struct Indexer {
     bytes_since_entry: u32,
@@ -28,21 +30,30 @@ pub(crate) struct Indexer {
     largest: TimestampOffset,
 }
 
+/// Entries that a batch gets.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Entries {
+    offset: OffsetPosition,
+    largest: TimestampOffset,
+}
+
 impl Indexer {
-    /// For a segment whose largest timestamp so far is this one.
-    pub(crate) fn new(largest: TimestampOffset) -> Self {
+    /// For a segment with so many bytes from its last indexed batch on, and this largest
+    /// timestamp.
+    pub(crate) fn new(bytes_since_entry: u32, largest: TimestampOffset) -> Self {
         Self {
-            bytes_since_entry: 0,
+            bytes_since_entry,
             largest,
         }
     }
 
     /// For a segment without records.
     pub(crate) fn empty(base_offset: Offset) -> Self {
-        Self::new(TimestampOffset {
+        let largest = TimestampOffset {
             timestamp_ms: NO_TIMESTAMP,
             offset: base_offset,
-        })
+        };
+        Self::new(0, largest)
     }
 
     /// The largest timestamp so far, [`NO_TIMESTAMP`] if no batch had one.
@@ -50,38 +61,52 @@ impl Indexer {
         self.largest
     }
 
-    /// Takes the next batch. It gets entries if more than `interval` bytes lie between it and the
-    /// last one that did. Without room there is none: a sparse index need not have it.
-    pub(crate) fn add<D: Disk>(
-        &mut self,
-        segment: &Segment<D>,
-        interval: u32,
-        batch: &Indexed,
-    ) -> Result<(), IndexError> {
+    /// Takes the next batch. It gets entries if more than `interval` bytes lie between the start
+    /// of the last one that did and its own.
+    pub(crate) fn take(&mut self, interval: u32, batch: &Indexed) -> Option<Entries> {
         if batch.max_timestamp_ms > self.largest.timestamp_ms {
             self.largest = TimestampOffset {
                 timestamp_ms: batch.max_timestamp_ms,
                 offset: batch.last_offset,
             };
         }
-        if self.bytes_since_entry > interval {
-            let entry = OffsetPosition {
-                offset: batch.last_offset,
-                position: batch.position,
-            };
-            let largest = self.largest;
-            segment.with_indexes(|it| {
-                if !it.offset.is_full() {
-                    it.offset.append(entry)?;
-                }
-                if largest.timestamp_ms != NO_TIMESTAMP && !it.time.is_full() {
-                    it.time.append(largest)?;
-                }
-                Ok::<_, IndexError>(())
-            })?;
+        let is_due = self.bytes_since_entry > interval;
+        if is_due {
             self.bytes_since_entry = 0;
         }
         self.bytes_since_entry = self.bytes_since_entry.saturating_add(batch.size);
+        is_due.then_some(Entries {
+            offset: OffsetPosition {
+                offset: batch.last_offset,
+                position: batch.position,
+            },
+            largest: self.largest,
+        })
+    }
+
+    /// Takes the next batch of a segment and writes its entries, if it gets any.
+    pub(crate) fn add<D: Disk>(
+        &mut self,
+        segment: &Segment<D>,
+        interval: u32,
+        batch: &Indexed,
+    ) -> Result<(), IndexError> {
+        match self.take(interval, batch) {
+            Some(entries) => segment.with_indexes(|it| it.add(&entries)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl<D: Disk> Indexes<D> {
+    /// Adds entries. Without room there are none: a sparse index need not have them.
+    pub(crate) fn add(&mut self, entries: &Entries) -> Result<(), IndexError> {
+        if !self.offset.is_full() {
+            self.offset.append(entries.offset)?;
+        }
+        if entries.largest.timestamp_ms != NO_TIMESTAMP && !self.time.is_full() {
+            self.time.append(entries.largest)?;
+        }
         Ok(())
     }
 }

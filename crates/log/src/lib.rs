@@ -31,6 +31,7 @@ mod offset_for_timestamp;
 mod open;
 mod read;
 mod recover;
+mod recovery;
 mod replay;
 mod retention;
 mod roll;

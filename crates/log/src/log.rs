@@ -16,6 +16,7 @@ use thiserror::Error;
 
 use crate::bounds::Bounds;
 use crate::config::LogConfig;
+use crate::flush::Syncs;
 use crate::leader_epochs::{EpochEnd, EpochStart, LeaderEpochs};
 use crate::producer_state::{ProducerStates, SnapshotFiles};
 use crate::read::LogReader;
@@ -24,8 +25,9 @@ use crate::segment::{Segment, SegmentError};
 
 /// The log of one partition.
 ///
-/// Not synchronised: its owner puts it under a lock of its own. All calls may block on the disk;
-/// none waits for a sync, but [`Flush::run`](crate::Flush::run) and [`Log::close`].
+/// Not synchronised: its owner puts it under a lock of its own. All calls may block on the disk.
+/// Appending waits for no sync but that of the list of leader epochs, when a leader has changed;
+/// making records durable is the work of a [`Flush`](crate::Flush).
 ///
 /// After an error that leaves the file or its sync in doubt the log is
 /// [failed](Log::is_failed): it refuses every change until it is opened again.
@@ -39,8 +41,7 @@ pub struct Log<D: Disk> {
     pub(crate) snapshots: SnapshotFiles<D>,
     /// Everything below is synced.
     pub(crate) recovery_point: Offset,
-    /// Whether the directory holds names that were not synced.
-    pub(crate) has_new_names: bool,
+    pub(crate) syncs: Arc<Syncs>,
     pub(crate) condition: Condition,
 }
 
@@ -200,11 +201,13 @@ impl<D: Disk> Log<D> {
     /// Notes that the leader of `epoch` begins at the log end offset, before its first append.
     ///
     /// # Errors
-    /// [`ChangeError::Unavailable`]; [`ChangeError::Disk`] if the list could not be written.
+    /// [`ChangeError::Unavailable`]; [`ChangeError::Disk`] if the list could not be written, and
+    /// the log has failed.
     pub fn begin_epoch(&mut self, epoch: LeaderEpoch) -> Result<(), ChangeError> {
         self.check_available()?;
         let start_offset = self.log_end_offset();
-        Ok(self.assign_epoch(epoch, start_offset)?)
+        let assigned = self.assign_epoch(epoch, start_offset);
+        Ok(self.or_fail(assigned)?)
     }
 
     /// Notes where an epoch begins; it is on disk when this returns.

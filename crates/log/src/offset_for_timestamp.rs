@@ -45,10 +45,15 @@ impl<D: Disk> LogReader<D> {
         codecs: &mut Codecs,
     ) -> Result<Option<OffsetAndTime>, ReadError> {
         match target {
-            TimeTarget::AtOrAfter(timestamp_ms) => Ok(self.at_or_after(timestamp_ms, codecs)?),
+            TimeTarget::AtOrAfter(timestamp_ms) => self.look(|bounds| {
+                let from = bounds.log_start;
+                Ok(self.at_or_after(timestamp_ms, from, codecs)?)
+            }),
             TimeTarget::Earliest => Ok(Some(self.earliest())),
             TimeTarget::Latest(isolation) => Ok(Some(self.latest(isolation))),
-            TimeTarget::MaxTimestamp => Ok(self.max_timestamp(codecs)?),
+            TimeTarget::MaxTimestamp => {
+                self.look(|bounds| Ok(self.max_timestamp(bounds.log_start, codecs)?))
+            }
         }
     }
 
@@ -81,14 +86,14 @@ impl<D: Disk> LogReader<D> {
     fn at_or_after(
         &self,
         timestamp_ms: i64,
+        from: Offset,
         codecs: &mut Codecs,
     ) -> Result<Option<OffsetAndTime>, SegmentError> {
-        let log_start = self.shared.bounds.lock().log_start;
         for segment in self.shared.all_segments() {
             if segment.size() == 0 || segment.largest_timestamp()?.timestamp_ms < timestamp_ms {
                 continue;
             }
-            if let Some(found) = segment.find_timestamp(timestamp_ms, log_start, codecs)? {
+            if let Some(found) = segment.find_timestamp(timestamp_ms, from, codecs)? {
                 return Ok(Some(OffsetAndTime {
                     offset: found.offset,
                     timestamp_ms: Some(found.timestamp_ms),
@@ -99,17 +104,20 @@ impl<D: Disk> LogReader<D> {
         Ok(None)
     }
 
-    fn max_timestamp(&self, codecs: &mut Codecs) -> Result<Option<OffsetAndTime>, SegmentError> {
+    fn max_timestamp(
+        &self,
+        from: Offset,
+        codecs: &mut Codecs,
+    ) -> Result<Option<OffsetAndTime>, SegmentError> {
         let mut largest = NO_TIMESTAMP;
         for segment in self.shared.all_segments() {
             if segment.size() > 0 {
-                let of_segment = segment.scan_largest_timestamp()?;
-                largest = largest.max(of_segment.timestamp_ms);
+                largest = largest.max(segment.largest_timestamp_from(from, codecs)?);
             }
         }
         if largest == NO_TIMESTAMP {
             return Ok(None);
         }
-        self.at_or_after(largest, codecs)
+        self.at_or_after(largest, from, codecs)
     }
 }

@@ -64,13 +64,30 @@ impl<D: Disk> OffsetIndex<D> {
         if !self.entries.has_whole_entries() {
             return damaged(format!("its length is no multiple of {ENTRY_LEN}"));
         }
+        // The base offset itself can only be the first: otherwise these are zeros that were
+        // never written over.
+        let is_only_one = self.len() <= 1;
         match self.last {
-            Some(OffsetPosition { offset, .. }) if offset < self.base_offset => damaged(format!(
-                "last offset {offset} below the base offset {}",
-                self.base_offset
-            )),
+            Some(OffsetPosition { offset, .. })
+                if offset < self.base_offset || (offset == self.base_offset && !is_only_one) =>
+            {
+                let base = self.base_offset;
+                damaged(format!(
+                    "last offset {offset} does not lie behind base offset {base}"
+                ))
+            }
             _ => Ok(()),
         }
+    }
+
+    /// Whether there was a file when this was opened.
+    pub(crate) fn was_there(&self) -> bool {
+        self.entries.was_there()
+    }
+
+    /// The last entry.
+    pub(crate) fn last(&self) -> Option<OffsetPosition> {
+        self.last
     }
 
     /// Number of entries.

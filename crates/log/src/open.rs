@@ -12,17 +12,19 @@ use tracing::warn;
 
 use crate::bounds::{Bound, Bounds, Place};
 use crate::config::LogConfig;
+use crate::flush::Syncs;
 use crate::index_error::IndexError;
 use crate::leader_epochs::LeaderEpochs;
-use crate::log::{ChangeError, Condition, Log, Shared, millis};
+use crate::log::{Condition, Log, Shared, millis};
 use crate::names::{FileContent, FileName, Transit};
-use crate::producer_state::{ProducerStates, SnapshotFiles};
-use crate::recover::{Cut, recover};
+use crate::producer_state::SnapshotFiles;
+use crate::recover::Cut;
+use crate::recovery::Recovery;
 use crate::replay::{Replay, replay};
-use crate::roll::Active;
 use crate::scan::ScanError;
 use crate::segment::{Segment, SegmentError};
 use crate::small_file::SmallFileError;
+use crate::transaction_index::TransactionIndex;
 use crate::truncate::reopen;
 
 /// How a log was left, and what its checkpoints say.
@@ -56,11 +58,11 @@ impl OpenOptions {
 /// What opening found, and what it took away.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Opening {
-    /// Segments that were read through.
+    /// Segments that were read through, 0 after a clean stop.
     pub segments_recovered: usize,
     /// What was cut off, because it was no whole and good batch.
     pub cut: Option<Cut>,
-    /// Segments behind the cut, which went as a whole.
+    /// Segments behind a cut or a hole, which went as a whole.
     pub segments_removed: Vec<PathBuf>,
 }
 
@@ -103,10 +105,12 @@ impl<D: Disk> Log<D> {
     ///
     /// After an unclean stop every segment from the one that holds the recovery point on is read
     /// through and its indexes made anew; at the first batch that is not whole and good the log
-    /// is cut, and what went is told.
+    /// is cut, and what went is told. Records below the recovery point are never cut.
     ///
     /// # Errors
-    /// [`OpenError`]; nothing was cut but what recovery had to.
+    /// [`OpenError`]; nothing was cut but what recovery had to. Among them is a segment that is
+    /// damaged below the recovery point: no crash does that, and what lies behind the damage may
+    /// be worth saving.
     pub fn open(
         disk: D,
         directory: PathBuf,
@@ -121,6 +125,7 @@ impl<D: Disk> Log<D> {
             config,
             options: *options,
             opening: Opening::default(),
+            created_segment: false,
         };
         opener.clear_left_overs()?;
         let log = opener.open()?;
@@ -143,6 +148,7 @@ struct Opener<D: Disk> {
     options: OpenOptions,
     names: Vec<FileName>,
     opening: Opening,
+    created_segment: bool,
 }
 
 impl<D: Disk> Opener<D> {
@@ -236,97 +242,149 @@ impl<D: Disk> Opener<D> {
 
     fn open(&mut self) -> Result<Log<D>, OpenError> {
         let mut segments = self.segments()?;
-        let mut epochs = LeaderEpochs::read(&self.disk, &self.directory)?;
+        let epochs_on_disk = LeaderEpochs::read(&self.disk, &self.directory)?;
+        let mut epochs = epochs_on_disk.clone();
         let names = self.names.iter().copied();
         let mut snapshots = SnapshotFiles::new(self.disk.clone(), self.directory.clone(), names);
 
-        let (_, last) = segments
-            .last_key_value()
-            .expect("one was made if none was there");
-        let end = if self.options.was_clean {
-            clean_end(last).ok()
-        } else {
-            None
+        let damaged = self.damaged_transaction_index()?;
+        let clean_end = match damaged {
+            None if self.options.was_clean => clean_end(last_of(&segments))?,
+            _ => None,
         };
-        let log_end = match end {
-            Some(end) => end,
-            None => self.recover(&mut segments, &mut epochs, &mut snapshots)?,
+        let (mut log_end, mut recovered) = match clean_end {
+            Some(log_end) => (log_end, None),
+            None => {
+                let mut recovery = Recovery {
+                    disk: &self.disk,
+                    directory: &self.directory,
+                    config: &self.config,
+                    options: &self.options,
+                    trusted_to: damaged.map_or(self.options.recovery_point, |base_offset| {
+                        self.options.recovery_point.min(base_offset + 1)
+                    }),
+                    opening: &mut self.opening,
+                    segments: &mut segments,
+                    epochs: &mut epochs,
+                    snapshots: &mut snapshots,
+                };
+                let (log_end, producers) = recovery.run()?;
+                (log_end, Some(producers))
+            }
         };
+        let was_recovered = recovered.is_some();
+        if log_end.offset < self.options.log_start {
+            log_end = self.start_over(&mut segments, &mut snapshots)?;
+            recovered = None;
+        }
         let first_base = *segments.keys().next().expect("one is left");
         let log_start = self.options.log_start.max(first_base).min(log_end.offset);
-        self.tidy_epochs(&mut epochs, log_start, log_end.offset)?;
+        epochs.truncate_from_end(log_end.offset);
+        epochs.truncate_from_start(log_start);
+        if epochs != epochs_on_disk {
+            epochs.write(&self.disk, &self.directory)?;
+        }
 
-        let segments_by_age: Vec<_> = segments.values().cloned().collect();
-        let replay_to = Replay {
-            end_offset: log_end.offset,
-            log_start,
-            now_ms: self.options.now_ms,
-            expiration_ms: millis(self.config.producer_id_expiration),
-        };
         snapshots.remove_above(log_end.offset)?;
-        let producers = replay(&mut snapshots, &segments_by_age, &replay_to)?;
-        let last = segments_by_age.last().expect("one is left").clone();
+        let mut producers = match recovered {
+            Some(producers) => producers,
+            None => {
+                let all: Vec<_> = segments.values().cloned().collect();
+                let to = replay_to(&self.options, &self.config, log_end.offset);
+                replay(&mut snapshots, &all, &to)?
+            }
+        };
+        producers.log_start_moved(log_start);
+        let last = last_of(&segments).clone();
+        for sealed in segments.values().filter(|it| !Arc::ptr_eq(it, &last)) {
+            sealed.set_sealed();
+        }
         let active = reopen(last, &self.config, self.options.now_ms)?;
-        Ok(self.assemble(
-            segments, epochs, snapshots, producers, active, log_start, log_end,
-        ))
-    }
 
-    #[expect(clippy::too_many_arguments, reason = "the parts of a log, once")]
-    fn assemble(
-        &self,
-        segments: BTreeMap<Offset, Arc<Segment<D>>>,
-        epochs: LeaderEpochs,
-        snapshots: SnapshotFiles<D>,
-        producers: ProducerStates,
-        active: Active<D>,
-        log_start: Offset,
-        log_end: Place,
-    ) -> Log<D> {
-        let high_watermark = self
-            .options
-            .high_watermark
-            .max(log_start)
-            .min(log_end.offset);
+        let syncs = Syncs::default();
+        if was_recovered || self.created_segment {
+            syncs.made_a_name();
+        }
         let bounds = Bounds {
             log_start,
-            last_stable: Bound::at(high_watermark),
-            high_watermark: Bound::at(high_watermark),
+            last_stable: Bound::at(log_start),
+            high_watermark: Bound::at(log_start),
             log_end,
+            cuts: 0,
         };
-        let shared = Shared {
-            segments: RwLock::new(segments),
-            bounds: Mutex::new(bounds),
-            epochs: RwLock::new(epochs),
-        };
-        let recovery_point = self
-            .options
-            .recovery_point
-            .max(log_start)
-            .min(log_end.offset);
         let mut log = Log {
             disk: self.disk.clone(),
             directory: self.directory.clone(),
             config: self.config.clone(),
-            shared: Arc::new(shared),
+            shared: Arc::new(Shared {
+                segments: RwLock::new(segments),
+                bounds: Mutex::new(bounds),
+                epochs: RwLock::new(epochs),
+            }),
             active,
             producers,
             snapshots,
             // After a clean stop everything was synced, whatever an old checkpoint says.
-            recovery_point: if self.options.was_clean && self.opening.cut.is_none() {
-                log_end.offset
+            recovery_point: if was_recovered {
+                self.options
+                    .recovery_point
+                    .max(log_start)
+                    .min(log_end.offset)
             } else {
-                recovery_point
+                log_end.offset
             },
-            has_new_names: true,
+            syncs: Arc::new(syncs),
             condition: Condition::Open,
         };
-        log.set_high_watermark(high_watermark);
-        log
+        log.set_high_watermark(self.options.high_watermark);
+        Ok(log)
+    }
+
+    /// The first segment whose transaction index cannot be right. It can only be made anew along
+    /// with the producers' state, so its segment must be recovered.
+    fn damaged_transaction_index(&self) -> Result<Option<Offset>, OpenError> {
+        for name in &self.names {
+            if name.content != FileContent::TransactionIndex {
+                continue;
+            }
+            let path = self.path(*name);
+            match TransactionIndex::open(self.disk.clone(), path, name.offset) {
+                Ok(_) => {}
+                Err(error @ IndexError::Damaged { .. }) => {
+                    warn!(%error, "recovering the segment of a damaged transaction index");
+                    return Ok(Some(name.offset));
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Replaces a log that ends before its log start offset, where nothing of it is ever read, by
+    /// an empty one that goes on from there: offsets that were given out are not given out again.
+    fn start_over(
+        &mut self,
+        segments: &mut Segments<D>,
+        snapshots: &mut SnapshotFiles<D>,
+    ) -> Result<Place, OpenError> {
+        let log_start = self.options.log_start;
+        let directory = self.directory.display();
+        warn!(%directory, %log_start, "the log ends before its start, beginning anew there");
+        snapshots.remove_all()?;
+        while let Some((_, newest)) = segments.pop_last() {
+            newest.remove()?;
+        }
+        let segment = self.create_segment(log_start)?;
+        segments.insert(log_start, Arc::new(segment));
+        Ok(Place {
+            offset: log_start,
+            segment_base: log_start,
+            position: 0,
+        })
     }
 
     /// The segments that are there; a new one if none is.
-    fn segments(&self) -> Result<BTreeMap<Offset, Arc<Segment<D>>>, OpenError> {
+    fn segments(&mut self) -> Result<Segments<D>, OpenError> {
         let mut segments = BTreeMap::new();
         for name in self
             .names
@@ -345,99 +403,58 @@ impl<D: Disk> Opener<D> {
         }
         if segments.is_empty() {
             let base_offset = self.options.log_start;
-            let preallocated = self.config.preallocate.then_some(self.config.segment_bytes);
-            let segment = Segment::create(
-                self.disk.clone(),
-                self.directory.clone(),
-                base_offset,
-                self.config.index_bytes,
-                preallocated,
-            )?;
+            let segment = self.create_segment(base_offset)?;
             segments.insert(base_offset, Arc::new(segment));
         }
         Ok(segments)
     }
 
-    /// Reads through the segments from the one that holds the recovery point on, and cuts the log
-    /// where it is damaged. Returns where it ends.
-    fn recover(
-        &mut self,
-        segments: &mut BTreeMap<Offset, Arc<Segment<D>>>,
-        epochs: &mut LeaderEpochs,
-        snapshots: &mut SnapshotFiles<D>,
-    ) -> Result<Place, OpenError> {
-        let point = self.options.recovery_point;
-        let first = segments.range(..=point).next_back().map(|it| *it.0);
-        let first = first.unwrap_or_else(|| *segments.keys().next().expect("one is there"));
-        let trusted: Vec<_> = segments.range(..first).map(|it| it.1.clone()).collect();
-        let replay_to = Replay {
-            end_offset: first,
-            log_start: self.options.log_start,
-            now_ms: self.options.now_ms,
-            expiration_ms: millis(self.config.producer_id_expiration),
-        };
-        // Snapshots behind may have been written of what was lost.
-        snapshots.remove_above(first)?;
-        let mut producers = replay(snapshots, &trusted, &replay_to)?;
-        let mut end = Place {
-            offset: first,
-            segment_base: first,
-            position: 0,
-        };
-        let suspects: Vec<_> = segments.range(first..).map(|it| it.1.clone()).collect();
-        for (index, segment) in suspects.iter().enumerate() {
-            snapshots.write(segment.base_offset(), &producers.to_snapshot())?;
-            let config = &self.config;
-            let recovered = recover(segment, config, end.offset, epochs, &mut producers)?;
-            self.opening.segments_recovered += 1;
-            end = Place {
-                offset: recovered.end_offset,
-                segment_base: segment.base_offset(),
-                position: segment.size(),
-            };
-            if let Some(cut) = recovered.cut {
-                warn!(path = %cut.path.display(), position = cut.position, bytes = cut.bytes,
-                    next_offset = %end.offset, reason = cut.reason, "log cut behind its last good batch");
-                self.opening.cut = Some(cut);
-                for lost in suspects[index + 1..].iter().rev() {
-                    let path = lost.path(FileContent::Log);
-                    warn!(path = %path.display(), bytes = lost.size(), "segment behind a cut, removing it");
-                    lost.remove()?;
-                    snapshots.remove(lost.base_offset())?;
-                    segments.remove(&lost.base_offset());
-                    self.opening.segments_removed.push(path);
-                }
-                break;
-            }
-        }
-        self.disk.sync_dir(&self.directory)?;
-        Ok(end)
-    }
-
-    /// Drops leader epochs of records that are not there.
-    fn tidy_epochs(
-        &self,
-        epochs: &mut LeaderEpochs,
-        log_start: Offset,
-        log_end: Offset,
-    ) -> Result<(), OpenError> {
-        let before = epochs.clone();
-        epochs.truncate_from_end(log_end);
-        epochs.truncate_from_start(log_start);
-        if *epochs != before {
-            epochs.write(&self.disk, &self.directory)?;
-        }
-        Ok(())
+    fn create_segment(&mut self, base_offset: Offset) -> Result<Segment<D>, OpenError> {
+        self.created_segment = true;
+        let config = &self.config;
+        Ok(Segment::create(
+            self.disk.clone(),
+            self.directory.clone(),
+            base_offset,
+            config.index_bytes,
+            config.preallocate.then_some(config.segment_bytes),
+        )?)
     }
 }
 
-/// Where a log ends that was closed well: behind the last batch, which is near the last entry of
-/// the index.
-fn clean_end<D: Disk>(last: &Segment<D>) -> Result<Place, SegmentError> {
-    let near = last.with_indexes(|it| -> Result<_, SegmentError> {
-        Ok(it.offset.look_up(Offset::new(i64::MAX))?.position)
-    })?;
-    let mut scan = last.scan(near.min(last.size()))?;
+/// By base offset; never empty.
+pub(crate) type Segments<D> = BTreeMap<Offset, Arc<Segment<D>>>;
+
+fn last_of<D: Disk>(segments: &Segments<D>) -> &Arc<Segment<D>> {
+    let (_, last) = segments.last_key_value().expect("a log has a segment");
+    last
+}
+
+pub(crate) fn replay_to(options: &OpenOptions, config: &LogConfig, end_offset: Offset) -> Replay {
+    Replay {
+        end_offset,
+        log_start: options.log_start,
+        now_ms: options.now_ms,
+        expiration_ms: millis(config.producer_id_expiration),
+    }
+}
+
+/// Where the log ends that was closed well. `None` if it does not look as if it were.
+fn clean_end<D: Disk>(last: &Segment<D>) -> Result<Option<Place>, SegmentError> {
+    match end_of_segment(last) {
+        Ok(log_end) => Ok(Some(log_end)),
+        Err(SegmentError::Scan(error @ ScanError::Damaged { .. })) => {
+            warn!(%error, "a log that was closed well is damaged, recovering it");
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Where a segment ends: behind the last batch, which is near the last entry of the index.
+fn end_of_segment<D: Disk>(last: &Segment<D>) -> Result<Place, SegmentError> {
+    let near = last.with_indexes(|it| Ok::<_, SegmentError>(it.offset.last()))?;
+    let mut scan = last.scan(near.map_or(0, |it| it.position))?;
     let mut offset = last.base_offset();
     while let Some(batch) = scan.next()? {
         offset = batch.last_offset + 1;
@@ -447,14 +464,4 @@ fn clean_end<D: Disk>(last: &Segment<D>) -> Result<Place, SegmentError> {
         segment_base: last.base_offset(),
         position: last.size(),
     })
-}
-
-impl From<ChangeError> for OpenError {
-    fn from(error: ChangeError) -> Self {
-        match error {
-            ChangeError::Segment(error) => Self::Segment(error),
-            ChangeError::Disk(error) => Self::Disk(error),
-            ChangeError::Unavailable(_) => unreachable!("a log that is being opened is available"),
-        }
-    }
 }

@@ -11,6 +11,7 @@ use thiserror::Error;
 
 use crate::bounds::{Bound, Bounds, Place};
 use crate::log::Shared;
+use crate::offset_index::OffsetPosition;
 use crate::segment::{Segment, SegmentError};
 use crate::transaction_index::AbortedTransaction;
 
@@ -44,7 +45,7 @@ pub struct Read<F: DiskFile> {
     pub range: Option<FileRange<F>>,
     /// Where the range begins, or would.
     pub start: Place,
-    /// The first batch was cut by the limit: it is larger.
+    /// The limit has cut the first batch: the range holds a part of it and nothing else.
     pub first_batch_is_cut: bool,
     /// The offsets of the log as the read saw them.
     pub offsets: LogOffsets,
@@ -118,7 +119,36 @@ impl<D: Disk> LogReader<D> {
         limit: ReadLimit,
         isolation: Isolation,
     ) -> Result<Read<D::File>, ReadError> {
-        let bounds = *self.shared.bounds.lock();
+        self.look(|bounds| self.read_within(offset, limit, isolation, bounds))
+    }
+
+    /// Looks something up. What seems damaged because it was cut off or deleted meanwhile is
+    /// looked up again.
+    pub(crate) fn look<T>(
+        &self,
+        mut look: impl FnMut(&Bounds) -> Result<T, ReadError>,
+    ) -> Result<T, ReadError> {
+        let mut bounds = *self.shared.bounds.lock();
+        loop {
+            let looked = look(&bounds);
+            if !matches!(looked, Err(ReadError::Segment(_))) {
+                return looked;
+            }
+            let now = *self.shared.bounds.lock();
+            if (now.cuts, now.log_start) == (bounds.cuts, bounds.log_start) {
+                return looked;
+            }
+            bounds = now;
+        }
+    }
+
+    fn read_within(
+        &self,
+        offset: Offset,
+        limit: ReadLimit,
+        isolation: Isolation,
+        bounds: &Bounds,
+    ) -> Result<Read<D::File>, ReadError> {
         if offset < bounds.log_start || offset > bounds.log_end.offset {
             return Err(ReadError::OffsetOutOfRange {
                 offset,
@@ -128,18 +158,18 @@ impl<D: Disk> LogReader<D> {
         }
         let visible_end = match isolation {
             Isolation::LogEnd => bounds.log_end,
-            Isolation::HighWatermark => self.placed(bounds.high_watermark, &bounds)?,
-            Isolation::Committed => self.placed(bounds.last_stable, &bounds)?,
+            Isolation::HighWatermark => self.placed(bounds.high_watermark, bounds)?,
+            Isolation::Committed => self.placed(bounds.last_stable, bounds)?,
         };
         let mut read = if offset >= visible_end.offset {
             let start = if offset == visible_end.offset {
                 visible_end
             } else {
-                self.placed(Bound::at(offset), &bounds)?
+                self.placed(Bound::at(offset), bounds)?
             };
-            nothing(start, &bounds)
+            nothing(start, bounds)
         } else {
-            self.read_visible(offset, limit, visible_end, &bounds)?
+            self.read_visible(offset, limit, visible_end, bounds)?
         };
         if isolation == Isolation::Committed {
             read.aborted = Some(self.aborted(offset, &read, visible_end)?);
@@ -165,7 +195,7 @@ impl<D: Disk> LogReader<D> {
                 continue;
             };
             let end = if held.base_offset() == visible_end.segment_base {
-                visible_end.position
+                visible_end.position.min(held.size())
             } else {
                 held.size()
             };
@@ -191,10 +221,11 @@ impl<D: Disk> LogReader<D> {
             };
             return Ok(Read {
                 range: Some(range).filter(|range| !range.is_empty()),
-                first_batch_is_cut: len < first.size,
+                first_batch_is_cut: (1..first.size).contains(&len),
                 ..nothing(start, bounds)
             });
         }
+        // What lay between was compacted away.
         Ok(nothing(visible_end, bounds))
     }
 
@@ -224,8 +255,7 @@ impl<D: Disk> LogReader<D> {
             ..place
         };
         let now = &mut *self.shared.bounds.lock();
-        // Only if no cut came between: then the place may be another one's by now.
-        if now.log_end.offset >= bounds.log_end.offset {
+        if now.cuts == bounds.cuts {
             for known in [&mut now.high_watermark, &mut now.last_stable] {
                 if *known == bound {
                     known.place = Some(place);
@@ -272,10 +302,14 @@ impl<D: Disk> LogReader<D> {
         start: Place,
         end: u64,
     ) -> Result<Offset, SegmentError> {
+        let size = end.saturating_sub(u64::from(start.position));
+        let size = u32::try_from(size).expect("a range lies within its segment");
+        let start = OffsetPosition {
+            offset: start.offset,
+            position: start.position,
+        };
         let bound = segment.with_indexes(|it| -> Result<_, SegmentError> {
-            let start = it.offset.look_up(start.offset)?;
-            let size = u32::try_from(end.saturating_sub(u64::from(start.position)));
-            Ok(it.offset.upper_bound(start, size.unwrap_or(u32::MAX))?)
+            Ok(it.offset.upper_bound(start, size)?)
         })?;
         if let Some(bound) = bound {
             return Ok(bound.offset);

@@ -2,19 +2,19 @@
 
 use std::path::PathBuf;
 
-use klamm_io::Disk;
+use klamm_io::{Disk, DiskFile};
 use klamm_primitives::Offset;
 use klamm_records::NO_TIMESTAMP;
+use tracing::warn;
 
 use crate::config::LogConfig;
 use crate::indexer::Indexer;
 use crate::leader_epochs::LeaderEpochs;
 use crate::names::FileContent;
 use crate::producer_state::ProducerStates;
-use crate::replay;
+use crate::replay::apply;
 use crate::scan::{BatchFault, Scan, ScanError, Scanned};
 use crate::segment::{Segment, SegmentError};
-use crate::transaction_index::AbortedTransaction;
 
 /// What was cut off a segment's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,80 +33,147 @@ pub struct Cut {
 pub(crate) struct Recovered {
     /// One past its last record, or where the log ended before it.
     pub(crate) end_offset: Offset,
-    pub(crate) cut: Option<Cut>,
+    pub(crate) damage: Option<Damage>,
 }
 
-/// Reads a segment through. `expected` is the least offset that may stand in it. Leader epochs
-/// and the producers' state are brought up to its end.
+/// Why a segment had to be cut.
+pub(crate) struct Damage {
+    pub(crate) cut: Cut,
+    pub(crate) kind: DamageKind,
+}
+
+/// What stands behind a segment's last good batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DamageKind {
+    /// No good batch.
+    Broken,
+    /// Space that was reserved or extended, and never written.
+    Blank,
+    /// A good batch, which begins here and is out of reach of the segment's base offset. It is
+    /// not cut off: it belongs into a segment of its own.
+    OutOfReach(Offset),
+}
+
+/// How far a segment can be trusted.
+#[derive(Clone, Copy)]
+pub(crate) struct Trust {
+    /// The least offset that may stand in it.
+    pub(crate) expected: Offset,
+    /// The recovery point: everything below was durable.
+    pub(crate) durable: Offset,
+}
+
+/// Reads a segment through. Leader epochs and the producers' state are brought up to its end, the
+/// indexes are made anew. Nothing is synced but a cut: what is not durable yet is left to the
+/// next flush, and until then to the next recovery.
+///
+/// Damage to records that were durable is nothing that a crash does. It is not cut away with what
+/// lies behind it: a wrong checksum is left to those who read the batch, and anything worse is an
+/// error.
 pub(crate) fn recover<D: Disk>(
     segment: &Segment<D>,
     config: &LogConfig,
-    expected: Offset,
+    trust: Trust,
     epochs: &mut LeaderEpochs,
     producers: &mut ProducerStates,
 ) -> Result<Recovered, SegmentError> {
     segment.reset_indexes()?;
     let mut indexer = Indexer::empty(segment.base_offset());
-    let mut end_offset = expected.max(segment.base_offset());
+    let mut end_offset = trust.expected.max(segment.base_offset());
     let mut good = 0;
     let mut scan = segment.scan(0)?;
-    let damage = loop {
-        match next_good(&mut scan, segment, end_offset) {
+    let fault = loop {
+        let (batch, is_sound) = match next_good(&mut scan, segment, end_offset, trust.durable) {
+            Ok(Some(found)) => found,
             Ok(None) => break None,
-            Ok(Some(batch)) => {
-                if let Some(header) = batch.header {
-                    epochs.assign(header.leader_epoch, batch.base_offset);
-                }
-                indexer.add(segment, config.index_interval_bytes, &batch.indexed())?;
-                note_producers(segment, producers, &batch)?;
-                end_offset = batch.last_offset + 1;
-                good = batch.end();
-            }
-            Err(ScanError::Disk(error)) => return Err(error.into()),
             Err(ScanError::Damaged { reason, .. }) => break Some(reason),
+            Err(error) => return Err(error.into()),
+        };
+        indexer.add(segment, config.index_interval_bytes, &batch.indexed())?;
+        if is_sound {
+            note_epoch(epochs, &batch);
+            note_producers(segment, producers, &batch)?;
         }
+        end_offset = batch.last_offset + 1;
+        good = batch.end();
     };
-    let cut = damage.map(|reason| Cut {
+    let largest = indexer.largest();
+    segment.with_indexes(|it| -> Result<_, SegmentError> {
+        if largest.timestamp_ms != NO_TIMESTAMP {
+            it.time.append(largest)?;
+        }
+        it.offset.trim()?;
+        it.time.trim()?;
+        Ok(())
+    })?;
+    let Some(fault) = fault else {
+        let damage = None;
+        return Ok(Recovered { end_offset, damage });
+    };
+    let kind = match fault {
+        BatchFault::OutOfReach { first, .. } => DamageKind::OutOfReach(first),
+        _ if scan.is_blank_at(good)? => DamageKind::Blank,
+        _ => DamageKind::Broken,
+    };
+    let cut = Cut {
         path: segment.path(FileContent::Log),
         position: good,
         bytes: segment.size() - good,
-        reason: reason.to_string(),
-    });
-    if cut.is_some() {
-        segment.cut(good)?;
+        reason: fault.to_string(),
+    };
+    match kind {
+        DamageKind::OutOfReach(_) => {}
+        DamageKind::Broken | DamageKind::Blank if end_offset < trust.durable => {
+            return Err(scan.damaged(good, fault).into());
+        }
+        DamageKind::Broken | DamageKind::Blank => segment.cut(good)?,
     }
-    let largest = indexer.largest();
-    if largest.timestamp_ms != NO_TIMESTAMP {
-        segment.with_indexes(|it| it.time.append(largest))?;
-    }
-    segment.sync_all()?;
-    Ok(Recovered { end_offset, cut })
+    let damage = Some(Damage { cut, kind });
+    Ok(Recovered { end_offset, damage })
 }
 
-/// The next batch, if it is whole and good in every respect.
-fn next_good<F: klamm_io::DiskFile, D: Disk<File = F>>(
+/// The next batch, if it is whole and good in every respect, or at least durable; and whether its
+/// checksum is right.
+fn next_good<F: DiskFile, D: Disk<File = F>>(
     scan: &mut Scan<'_, F>,
     segment: &Segment<D>,
     expected: Offset,
-) -> Result<Option<Scanned>, ScanError> {
+    durable: Offset,
+) -> Result<Option<(Scanned, bool)>, ScanError> {
     let Some(batch) = scan.next()? else {
         return Ok(None);
     };
-    let (base, last) = (batch.base_offset, batch.last_offset);
-    if base < expected || last < base {
+    let (first, last) = (batch.base_offset, batch.last_offset);
+    if first < expected {
         let reason = BatchFault::NotRising {
-            base,
+            base: first,
             last,
             expected,
         };
         return Err(scan.damaged(batch.position, reason));
     }
+    let is_sound = match scan.check_crc(&batch) {
+        Ok(()) => true,
+        Err(error @ ScanError::Damaged { .. }) if last < durable => {
+            warn!(%error, %first, %last, "records below the recovery point are damaged");
+            false
+        }
+        Err(error) => return Err(error),
+    };
     if !segment.reaches(last) {
         let base = segment.base_offset();
-        return Err(scan.damaged(batch.position, BatchFault::OutOfReach { last, base }));
+        let reason = BatchFault::OutOfReach { first, last, base };
+        return Err(scan.damaged(batch.position, reason));
     }
-    scan.check_crc(&batch)?;
-    Ok(Some(batch))
+    Ok(Some((batch, is_sound)))
+}
+
+fn note_epoch(epochs: &mut LeaderEpochs, batch: &Scanned) {
+    let Some(header) = batch.header else { return };
+    let latest = epochs.latest().map(|it| it.epoch);
+    if latest.is_none_or(|latest| latest < header.leader_epoch) {
+        epochs.assign(header.leader_epoch, batch.base_offset);
+    }
 }
 
 fn note_producers<D: Disk>(
@@ -114,17 +181,8 @@ fn note_producers<D: Disk>(
     producers: &mut ProducerStates,
     batch: &Scanned,
 ) -> Result<(), SegmentError> {
-    // Before the state changes: by then the transaction is no longer among the open ones.
-    let before = producers.transactions().clone();
-    for completed in replay::apply(producers, segment, batch)? {
-        if completed.aborted {
-            segment.note_aborted(&AbortedTransaction {
-                producer_id: completed.producer_id,
-                first_offset: completed.first_offset,
-                last_offset: completed.last_offset,
-                last_stable_offset: before.last_stable_offset_at(&completed),
-            })?;
-        }
+    for aborted in apply(producers, segment, batch)? {
+        segment.note_aborted(&aborted)?;
     }
     Ok(())
 }

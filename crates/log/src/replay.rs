@@ -10,6 +10,7 @@ use crate::append::{producer_batch, read_marker};
 use crate::producer_state::{Origin, ProducerStates, SnapshotFiles};
 use crate::scan::Scanned;
 use crate::segment::{Segment, SegmentError};
+use crate::transaction_index::AbortedTransaction;
 
 /// Up to where, and what counts on the way.
 pub(crate) struct Replay {
@@ -78,11 +79,12 @@ fn from_snapshot<D: Disk>(
 }
 
 /// Notes a batch that is in the log. A marker is read; everything else is told by the header.
+/// Returns the transactions that it aborts.
 pub(crate) fn apply<D: Disk>(
     states: &mut ProducerStates,
     segment: &Segment<D>,
     scanned: &Scanned,
-) -> Result<Vec<crate::producer_state::Completed>, SegmentError> {
+) -> Result<Vec<AbortedTransaction>, SegmentError> {
     let end_offset = scanned.last_offset + 1;
     let Some(header) = scanned.header.filter(|it| it.producer_id.get() >= 0) else {
         states.set_end_offset(end_offset);
@@ -105,7 +107,7 @@ pub(crate) fn apply<D: Disk>(
     };
     debug_assert!(judged.is_ok(), "what is in the log is noted as it is");
     let appended = append.finish();
-    let completed = appended.completed.clone();
+    let aborted = appended.aborted(states.transactions());
     states.apply(appended, end_offset);
-    Ok(completed)
+    Ok(aborted)
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use klamm_io::Disk;
 use klamm_primitives::Offset;
 
-use crate::bounds::Place;
+use crate::bounds::{Bound, Place};
 use crate::config::LogConfig;
 use crate::index_error::IndexError;
 use crate::indexer::{Indexed, Indexer};
@@ -145,8 +145,7 @@ impl<D: Disk> Log<D> {
         }
         // What was known of the producers at this point: recovery begins from here.
         self.snapshots
-            .write(base_offset, &self.producers.to_snapshot())
-            .map_err(SegmentError::from)?;
+            .write(base_offset, &self.producers.to_snapshot())?;
         former.seal(self.active.indexer.largest())?;
         let segment = Arc::new(self.create_segment(base_offset)?);
         bounds.log_end = Place {
@@ -154,9 +153,11 @@ impl<D: Disk> Log<D> {
             position: 0,
             ..bounds.log_end
         };
-        // The place of a high watermark at the log end has moved with it.
-        if bounds.high_watermark.offset == bounds.log_end.offset {
-            bounds.high_watermark.place = Some(bounds.log_end);
+        // The place of whatever stood at the log end has moved with it.
+        for bound in [&mut bounds.high_watermark, &mut bounds.last_stable] {
+            if bound.offset == bounds.log_end.offset {
+                *bound = Bound::placed(bounds.log_end);
+            }
         }
         {
             let mut segments = self.shared.segments.write();
@@ -168,7 +169,8 @@ impl<D: Disk> Log<D> {
         self.active = Active::empty(segment, &self.config, now_ms);
         self.publish(bounds);
         if is_empty {
-            former.remove().map_err(SegmentError::from)?;
+            former.remove()?;
+            self.snapshots.remove(former.base_offset())?;
         }
         Ok(())
     }
@@ -186,7 +188,7 @@ impl<D: Disk> Log<D> {
             config.index_bytes,
             config.preallocate.then_some(config.segment_bytes),
         )?;
-        self.has_new_names = true;
+        self.syncs.made_a_name();
         Ok(segment)
     }
 }

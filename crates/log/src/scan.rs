@@ -43,6 +43,10 @@ pub(crate) struct Scanned {
     pub(crate) header: Option<BatchHeader>,
 }
 
+/// Checksums of magic 0 and 1: where they stand, and where the bytes under them begin.
+const LEGACY_CRC_AT: u32 = 12;
+const LEGACY_CRC_FROM: u32 = 16;
+
 impl Scanned {
     /// Where the next batch begins.
     pub(crate) fn end(&self) -> u32 {
@@ -113,8 +117,10 @@ pub enum BatchFault {
         expected: Offset,
     },
     /// Its offsets are too far from the segment's base offset for 32 bits.
-    #[error("offset {last} is out of reach of base offset {base}")]
+    #[error("offsets {first} to {last} are out of reach of base offset {base}")]
     OutOfReach {
+        /// Its first offset.
+        first: Offset,
         /// Its last offset.
         last: Offset,
         /// The segment's base offset.
@@ -130,6 +136,8 @@ pub(crate) struct Scan<'a, F> {
     chunk: Vec<u8>,
     /// Where the chunk begins in the file.
     chunk_position: u32,
+    /// Where parts of batches are read to.
+    crc_chunk: Vec<u8>,
 }
 
 impl<'a, F: DiskFile> Scan<'a, F> {
@@ -141,6 +149,7 @@ impl<'a, F: DiskFile> Scan<'a, F> {
             end,
             chunk: Vec::new(),
             chunk_position: 0,
+            crc_chunk: Vec::new(),
         }
     }
 
@@ -174,30 +183,53 @@ impl<'a, F: DiskFile> Scan<'a, F> {
     }
 
     /// Compares a batch's checksum with its bytes, a part at a time: a length that lies makes
-    /// nobody take memory. Those of magic 0 and 1 are taken as they are.
-    pub(crate) fn check_crc(&self, batch: &Scanned) -> Result<(), ScanError> {
-        let Some(header) = &batch.header else {
-            return Ok(());
+    /// nobody take memory.
+    pub(crate) fn check_crc(&mut self, batch: &Scanned) -> Result<(), ScanError> {
+        let (stored, computed) = match &batch.header {
+            Some(header) => (header.crc, self.crc(batch, CRC_FROM, crc32c_append)?),
+            None => {
+                let mut stored = [0; 4];
+                let at = u64::from(batch.position + LEGACY_CRC_AT);
+                self.file.read_exact_at(&mut stored, at)?;
+                let computed = self.crc(batch, LEGACY_CRC_FROM, crc32_append)?;
+                (u32::from_be_bytes(stored), computed)
+            }
         };
-        let mut position = batch.position + CRC_FROM;
-        let mut chunk = vec![0; CRC_CHUNK_LEN.min(batch.size as usize)];
+        if stored == computed {
+            return Ok(());
+        }
+        let reason = BatchError::Crc { stored, computed };
+        Err(self.damaged(batch.position, reason.into()))
+    }
+
+    /// The checksum of a batch's bytes from this one on.
+    fn crc(
+        &mut self,
+        batch: &Scanned,
+        from: u32,
+        append: impl Fn(u32, &[u8]) -> u32,
+    ) -> Result<u32, DiskError> {
+        let mut position = batch.position + from;
+        self.crc_chunk.resize(CRC_CHUNK_LEN, 0);
         let mut crc = 0;
         while position < batch.end() {
             let left = (batch.end() - position) as usize;
-            let part_len = chunk.len().min(left);
-            let part = &mut chunk[..part_len];
+            let part = &mut self.crc_chunk[..CRC_CHUNK_LEN.min(left)];
             self.file.read_exact_at(part, u64::from(position))?;
-            crc = crc32c_append(crc, part);
+            crc = append(crc, part);
             position += u32::try_from(part.len()).expect("a chunk is small");
         }
-        if crc == header.crc {
-            return Ok(());
-        }
-        let reason = BatchError::Crc {
-            stored: header.crc,
-            computed: crc,
-        };
-        Err(self.damaged(batch.position, reason.into()))
+        Ok(crc)
+    }
+
+    /// Whether nothing but zeros stands where a header should: space that was reserved or
+    /// extended, and never written.
+    pub(crate) fn is_blank_at(&self, position: u32) -> Result<bool, DiskError> {
+        let left = self.end.saturating_sub(position) as usize;
+        let mut head = [0; HEADER_LEN];
+        let head = &mut head[..HEADER_LEN.min(left)];
+        self.file.read_exact_at(head, u64::from(position))?;
+        Ok(head.iter().all(|&byte| byte == 0))
     }
 
     /// Reads a whole batch into memory, checksum not compared. `None` for magic 0 and 1.
@@ -261,18 +293,30 @@ fn read_head(head: &[u8], position: u32, left: u32) -> Result<Scanned, BatchFaul
             size: prefix.size,
             left,
         })?;
-    if prefix.magic < 2 {
-        return Ok(read_legacy(head, position, size, prefix.magic));
+    let scanned = if prefix.magic < 2 {
+        read_legacy(head, position, size, prefix.magic)
+    } else {
+        let header = BatchHeader::read(head)?;
+        Scanned {
+            position,
+            size,
+            base_offset: header.base_offset,
+            last_offset: header.last_offset(),
+            max_timestamp_ms: header.max_timestamp_ms,
+            header: Some(header),
+        }
+    };
+    // One past the last offset must be one too.
+    let (base, last) = (scanned.base_offset, scanned.last_offset);
+    if base < Offset::ZERO || last < base || last == Offset::new(i64::MAX) {
+        let expected = Offset::ZERO;
+        return Err(BatchFault::NotRising {
+            base,
+            last,
+            expected,
+        });
     }
-    let header = BatchHeader::read(head)?;
-    Ok(Scanned {
-        position,
-        size,
-        base_offset: header.base_offset,
-        last_offset: header.last_offset(),
-        max_timestamp_ms: header.max_timestamp_ms,
-        header: Some(header),
-    })
+    Ok(scanned)
 }
 
 /// A message of magic 0 or 1: its offset is that of its last record, and in magic 1 a timestamp
@@ -291,5 +335,30 @@ fn read_legacy(head: &[u8], position: u32, size: u32, magic: u8) -> Scanned {
         last_offset: offset,
         max_timestamp_ms: timestamp.unwrap_or(NO_TIMESTAMP),
         header: None,
+    }
+}
+
+/// The checksum of magic 0 and 1, that of Ethernet and zip. Bit by bit: few such batches are left,
+/// and they are only read through after a crash.
+fn crc32_append(crc: u32, bytes: &[u8]) -> u32 {
+    const POLYNOMIAL: u32 = 0xedb8_8320;
+    !bytes.iter().fold(!crc, |crc, &byte| {
+        (0..8).fold(crc ^ u32::from(byte), |crc, _| {
+            (crc >> 1) ^ (POLYNOMIAL * (crc & 1))
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_checksum_of_old_batches_is_that_of_zip() {
+        assert_eq!(crc32_append(0, b"123456789"), 0xcbf4_3926);
+        assert_eq!(
+            crc32_append(crc32_append(0, b"1234"), b"56789"),
+            0xcbf4_3926
+        );
     }
 }

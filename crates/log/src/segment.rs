@@ -3,17 +3,21 @@
 //! Shared by the log, which appends to the last segment, and by its readers. The file and the
 //! indexes are opened when first needed, so that a segment that nobody reads costs no descriptor.
 
+mod timestamps;
+
 use std::io::IoSlice;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use klamm_io::{Disk, DiskError, DiskErrorKind, DiskFile, OpenMode};
 use klamm_primitives::Offset;
-use klamm_records::{Codecs, FoundTimestamp, NO_TIMESTAMP};
+use klamm_records::NO_TIMESTAMP;
 use parking_lot::Mutex;
+use tracing::warn;
 
 use crate::index_error::IndexError;
+use crate::indexer::Indexer;
 use crate::names::{FileContent, FileName, Transit};
 use crate::offset_index::{OffsetIndex, OffsetPosition};
 use crate::scan::{Scan, ScanError, Scanned};
@@ -26,6 +30,9 @@ pub(crate) struct Indexes<D: Disk> {
     pub(crate) time: TimeIndex<D>,
     pub(crate) transaction: TransactionIndex<D>,
 }
+
+/// Bytes of log between two entries of an index that is made anew while it is read.
+const REBUILT_INTERVAL: u32 = 4096;
 
 /// One segment of a log.
 pub(crate) struct Segment<D: Disk> {
@@ -40,7 +47,9 @@ pub(crate) struct Segment<D: Disk> {
     /// Opened when first needed. Guards the indexes alone; held while they are read from disk,
     /// never while batches are.
     indexes: Mutex<Option<Indexes<D>>>,
-    /// The largest timestamp, once it is known for good: the segment is not appended to.
+    /// Whether it is no longer appended to.
+    is_sealed: AtomicBool,
+    /// The largest timestamp, once it was asked for and the segment is sealed.
     largest: Mutex<Option<TimestampOffset>>,
 }
 
@@ -61,6 +70,7 @@ impl<D: Disk> Segment<D> {
             file: OnceLock::new(),
             size: AtomicU32::new(size),
             indexes: Mutex::new(None),
+            is_sealed: AtomicBool::new(false),
             largest: Mutex::new(None),
         }
     }
@@ -72,7 +82,7 @@ impl<D: Disk> Segment<D> {
         base_offset: Offset,
         index_bytes: u32,
         preallocated: Option<u32>,
-    ) -> Result<Self, DiskError> {
+    ) -> Result<Self, SegmentError> {
         let segment = Self::new(disk, directory, base_offset, index_bytes, 0);
         for content in FileContent::OF_A_SEGMENT {
             segment.remove_file(&segment.path(content))?;
@@ -84,7 +94,21 @@ impl<D: Disk> Segment<D> {
             file.allocate(u64::from(len))?;
         }
         segment.keep(file);
+        // None of them has a file, which no later opening needs to find out.
+        *segment.indexes.lock() = Some(segment.read_indexes()?);
         Ok(segment)
+    }
+
+    /// The same segment in a directory of another name.
+    pub(crate) fn moved_to(&self, directory: PathBuf) -> Self {
+        let (base_offset, index_bytes) = (self.base_offset, self.index_bytes);
+        Self::new(
+            self.disk.clone(),
+            directory,
+            base_offset,
+            index_bytes,
+            self.size(),
+        )
     }
 
     /// The smallest offset that the segment may hold.
@@ -124,14 +148,63 @@ impl<D: Disk> Segment<D> {
         act: impl FnOnce(&mut Indexes<D>) -> Result<T, E>,
     ) -> Result<T, E> {
         let mut indexes = self.indexes.lock();
-        let open = match indexes.take() {
-            Some(open) => open,
-            None => self.open_indexes()?,
-        };
-        act(indexes.insert(open))
+        if indexes.is_none() {
+            *indexes = Some(self.open_indexes()?);
+        }
+        act(indexes.as_mut().expect("opened above"))
     }
 
+    /// Opens the indexes. An offset or time index that cannot be right, and an offset index that
+    /// is missing, are made anew from the batches.
     fn open_indexes(&self) -> Result<Indexes<D>, IndexError> {
+        match self.read_indexes() {
+            Ok(indexes) if self.fits(&indexes.offset) => Ok(indexes),
+            Ok(_) => self.rebuild_indexes("it does not fit the log"),
+            Err(IndexError::Damaged { path, what })
+                if path != self.path(FileContent::TransactionIndex) =>
+            {
+                self.rebuild_indexes(&what)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn fits(&self, index: &OffsetIndex<D>) -> bool {
+        let size = self.size();
+        let ends_inside = index.last().is_none_or(|last| last.position < size);
+        ends_inside && (index.was_there() || size == 0)
+    }
+
+    /// Makes offset and time index anew. The batches' headers are read up to the first that is
+    /// damaged: whoever reads on gets to know of it then.
+    fn rebuild_indexes(&self, reason: &str) -> Result<Indexes<D>, IndexError> {
+        let path = self.path(FileContent::OffsetIndex);
+        warn!(path = %path.display(), reason, "making an index anew");
+        self.remove_file(&path)?;
+        self.remove_file(&self.path(FileContent::TimeIndex))?;
+        let mut indexes = self.read_indexes()?;
+        let mut indexer = Indexer::empty(self.base_offset);
+        let mut scan = self.scan(0)?;
+        loop {
+            match scan.next() {
+                Ok(Some(batch)) => {
+                    if let Some(entries) = indexer.take(REBUILT_INTERVAL, &batch.indexed()) {
+                        indexes.add(&entries)?;
+                    }
+                }
+                Ok(None) | Err(ScanError::Damaged { .. }) => break,
+                Err(ScanError::Disk(error)) => return Err(error.into()),
+            }
+        }
+        if indexer.largest().timestamp_ms != NO_TIMESTAMP {
+            indexes.time.append(indexer.largest())?;
+        }
+        indexes.offset.trim()?;
+        indexes.time.trim()?;
+        Ok(indexes)
+    }
+
+    fn read_indexes(&self) -> Result<Indexes<D>, IndexError> {
         let (disk, base) = (&self.disk, self.base_offset);
         let path = |content| self.path(content);
         let bytes = u64::from(self.index_bytes);
@@ -147,15 +220,15 @@ impl<D: Disk> Segment<D> {
     }
 
     /// Removes the files of the indexes and begins with empty ones: they are to be rebuilt.
-    pub(crate) fn reset_indexes(&self) -> Result<(), DiskError> {
+    pub(crate) fn reset_indexes(&self) -> Result<(), SegmentError> {
         let mut indexes = self.indexes.lock();
-        *indexes = None;
         *self.largest.lock() = None;
         for content in FileContent::OF_A_SEGMENT {
             if content != FileContent::Log {
                 self.remove_file(&self.path(content))?;
             }
         }
+        *indexes = Some(self.read_indexes()?);
         Ok(())
     }
 
@@ -197,73 +270,9 @@ impl<D: Disk> Segment<D> {
         Ok(self.scan(position)?.find(offset)?)
     }
 
-    /// The largest timestamp and the last offset of the batch that has it; the file's time of
-    /// modification where no batch has a timestamp.
-    pub(crate) fn largest_timestamp(&self) -> Result<TimestampOffset, SegmentError> {
-        if let Some(known) = *self.largest.lock() {
-            return Ok(known);
-        }
-        let mut largest = self.scan_largest_timestamp()?;
-        if largest.timestamp_ms == NO_TIMESTAMP {
-            let metadata = self.disk.metadata(&self.path(FileContent::Log))?;
-            largest.timestamp_ms = metadata.modified_ms;
-        }
-        Ok(largest)
-    }
-
-    /// As [`Segment::largest_timestamp`], without falling back on the file.
-    pub(crate) fn scan_largest_timestamp(&self) -> Result<TimestampOffset, SegmentError> {
-        let (mut largest, position) = self.with_indexes(|it| -> Result<_, SegmentError> {
-            let last = it.time.last().unwrap_or(TimestampOffset {
-                timestamp_ms: NO_TIMESTAMP,
-                offset: self.base_offset,
-            });
-            Ok((last, it.offset.look_up(last.offset)?.position))
-        })?;
-        let mut scan = self.scan(position.min(self.size()))?;
-        while let Some(batch) = scan.next()? {
-            if batch.max_timestamp_ms > largest.timestamp_ms {
-                largest = TimestampOffset {
-                    timestamp_ms: batch.max_timestamp_ms,
-                    offset: batch.last_offset,
-                };
-            }
-        }
-        Ok(largest)
-    }
-
-    /// Keeps the largest timestamp for good: nothing is appended from here on.
-    pub(crate) fn set_largest_timestamp(&self, largest: TimestampOffset) {
-        *self.largest.lock() = Some(largest).filter(|it| it.timestamp_ms != NO_TIMESTAMP);
-    }
-
-    /// The first record with this timestamp or a later one, at or behind `from`.
-    pub(crate) fn find_timestamp(
-        &self,
-        timestamp_ms: i64,
-        from: Offset,
-        codecs: &mut Codecs,
-    ) -> Result<Option<FoundTimestamp>, SegmentError> {
-        let position = self.with_indexes(|it| -> Result<_, SegmentError> {
-            // Everything before the entry's batch is earlier than its timestamp.
-            let near = it.time.look_up(timestamp_ms)?;
-            Ok(it.offset.look_up(near.offset.max(from))?.position)
-        })?;
-        let mut scan = self.scan(position.min(self.size()))?;
-        while let Some(scanned) = scan.next()? {
-            if scanned.max_timestamp_ms < timestamp_ms || scanned.last_offset < from {
-                continue;
-            }
-            let Some(batch) = scan.read(&scanned)? else {
-                continue;
-            };
-            match batch.find_timestamp(timestamp_ms, from, codecs) {
-                Ok(None) => {}
-                Ok(found) => return Ok(found),
-                Err(error) => return Err(scan.damaged(scanned.position, error.into()).into()),
-            }
-        }
-        Ok(None)
+    /// Says that nothing is appended from here on.
+    pub(crate) fn set_sealed(&self) {
+        self.is_sealed.store(true, Ordering::Release);
     }
 
     /// The aborted transactions of this segment that have records in `from..to`.
@@ -290,17 +299,19 @@ impl<D: Disk> Segment<D> {
         Ok(size - position)
     }
 
-    /// Cuts the file behind this position.
+    /// Cuts the file behind this position, durably: what is written there next must not be mixed
+    /// up with what stood there, should the power go.
     pub(crate) fn cut(&self, position: u32) -> Result<(), DiskError> {
+        self.is_sealed.store(false, Ordering::Release);
         *self.largest.lock() = None;
         let file = self.file()?;
-        // Batches that begin before the cut and end behind it were cut as a whole, so a size
-        // that readers see is one of whole batches throughout.
+        // Readers first: what they see is a size of whole batches throughout.
         self.size.store(position, Ordering::Release);
-        if file.metadata()?.len != u64::from(position) {
-            file.set_len(u64::from(position))?;
+        if file.metadata()?.len == u64::from(position) {
+            return Ok(());
         }
-        Ok(())
+        file.set_len(u64::from(position))?;
+        file.sync_data()
     }
 
     /// Makes the batches durable that were written before.
@@ -331,7 +342,8 @@ impl<D: Disk> Segment<D> {
             it.time.trim()?;
             Ok(())
         })?;
-        self.set_largest_timestamp(largest);
+        self.set_sealed();
+        *self.largest.lock() = Some(largest);
         if let Some(file) = self.file.get()
             && file.metadata()?.len != u64::from(self.size())
         {

@@ -66,9 +66,9 @@ impl<D: Disk> TimeIndex<D> {
         let (Some(first), Some(last)) = (self.entry(0)?, self.last) else {
             return Ok(());
         };
-        if last.timestamp_ms < first.timestamp_ms {
+        if self.len() > 1 && last.timestamp_ms <= first.timestamp_ms {
             return damaged(format!(
-                "last timestamp {} below the first, {}",
+                "last timestamp {} does not lie behind the first, {}",
                 last.timestamp_ms, first.timestamp_ms
             ));
         }

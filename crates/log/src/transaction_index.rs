@@ -49,6 +49,8 @@ pub(crate) struct TransactionIndex<D: Disk> {
     /// Bytes of the file's entries; 0 also where there is no file.
     len: u64,
     last_offset: Option<Offset>,
+    /// Whether the file was changed and not synced since.
+    is_dirty: bool,
 }
 
 impl<D: Disk> TransactionIndex<D> {
@@ -63,6 +65,7 @@ impl<D: Disk> TransactionIndex<D> {
             path,
             len: 0,
             last_offset: None,
+            is_dirty: false,
         };
         index.len = match index.disk.metadata(&index.path) {
             Ok(metadata) => metadata.len,
@@ -96,6 +99,7 @@ impl<D: Disk> TransactionIndex<D> {
             });
         }
         let file = self.disk.open(&self.path, OpenMode::OpenOrCreate)?;
+        self.is_dirty = true;
         file.write_all_at(&encode(entry), self.len)?;
         self.len += ENTRY_LEN as u64;
         self.last_offset = Some(entry.last_offset);
@@ -142,6 +146,7 @@ impl<D: Disk> TransactionIndex<D> {
         let kept = entries.partition_point(|entry| entry.last_offset < offset);
         if kept < entries.len() {
             let len = (kept * ENTRY_LEN) as u64;
+            self.is_dirty = true;
             self.disk
                 .open(&self.path, OpenMode::ReadWrite)?
                 .set_len(len)?;
@@ -163,12 +168,18 @@ impl<D: Disk> TransactionIndex<D> {
         Ok(())
     }
 
-    /// Makes durable what there is, if anything is.
-    pub(crate) fn sync(&self) -> Result<(), DiskError> {
-        if self.len == 0 {
+    /// Makes durable what was changed. A file that was removed meanwhile is fine.
+    pub(crate) fn sync(&mut self) -> Result<(), DiskError> {
+        if !self.is_dirty {
             return Ok(());
         }
-        self.disk.open(&self.path, OpenMode::ReadWrite)?.sync_data()
+        match self.disk.open(&self.path, OpenMode::ReadWrite) {
+            Ok(file) => file.sync_data()?,
+            Err(error) if error.kind() == DiskErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        self.is_dirty = false;
+        Ok(())
     }
 
     /// Whether there is a file.

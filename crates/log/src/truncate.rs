@@ -8,15 +8,22 @@ use klamm_primitives::Offset;
 use crate::bounds::{Bound, Place};
 use crate::config::LogConfig;
 use crate::indexer::Indexer;
+use crate::leader_epochs::LeaderEpochs;
 use crate::log::{ChangeError, Log, Shared, millis};
 use crate::replay::{Replay, replay};
 use crate::roll::Active;
 use crate::segment::{Segment, SegmentError};
 
 impl<D: Disk> Log<D> {
-    /// Cuts the log so that no record has `offset` or more. One at or behind the log end changes
-    /// no record. Below the first segment nothing is left, and the log goes on from `offset`.
-    /// Returns whether anything was cut.
+    /// Cuts the log so that no record has `offset` or more; it then ends there. A batch that
+    /// reaches over `offset` goes as a whole, and the log ends where it began, so that a follower
+    /// that goes on from the log end offset gets all of it again. An offset at or behind the log
+    /// end changes nothing. Below the first segment nothing is left, and the log goes on from
+    /// `offset`. Returns whether anything was cut.
+    ///
+    /// The cut is durable. What the caller keeps of the recovery point and the high watermark
+    /// must be written down before it appends anything: a recovery that begins behind what was
+    /// appended since would take it as good.
     ///
     /// # Errors
     /// [`ChangeError::Unavailable`]. After any other the log has failed; opening it again
@@ -62,15 +69,16 @@ impl<D: Disk> Log<D> {
         log_start: Offset,
         now_ms: i64,
     ) -> Result<(), ChangeError> {
+        // Without snapshots a crash leaves a log that is read through; with those of records that
+        // are gone it would know producers that it must not.
         self.snapshots.remove_all()?;
-        self.change_epochs(|epochs| epochs.clear())?;
         self.producers.clear(offset);
-        let former = self.shared.all_segments();
         // Newest first: a crash leaves a log that ends earlier, without a hole.
-        for segment in former.iter().rev() {
+        for segment in self.shared.all_segments().iter().rev() {
             segment.remove()?;
         }
         let segment = Arc::new(self.create_segment(offset)?);
+        self.disk.sync_dir(&self.directory)?;
         {
             let mut segments = self.shared.segments.write();
             segments.clear();
@@ -86,52 +94,53 @@ impl<D: Disk> Log<D> {
         let mut bounds = *self.shared.bounds.lock();
         bounds.log_start = log_start.min(offset);
         bounds.log_end = log_end;
-        bounds.high_watermark = Bound {
-            offset,
-            place: Some(log_end),
-        };
+        bounds.high_watermark = Bound::placed(log_end);
         bounds.last_stable = bounds.high_watermark;
+        bounds.cuts += 1;
         self.publish(bounds);
+        self.change_epochs(LeaderEpochs::clear)?;
         Ok(())
     }
 
     fn cut_to(&mut self, offset: Offset, now_ms: i64) -> Result<(), ChangeError> {
-        // Readers see the new end before the bytes go.
         let end = self.find_end(offset)?;
+        // Readers see the new end before the bytes go.
         let mut bounds = *self.shared.bounds.lock();
-        bounds.log_start = bounds.log_start.min(offset);
+        bounds.cuts += 1;
+        bounds.log_start = bounds.log_start.min(end.offset);
         bounds.log_end = end;
-        if bounds.high_watermark.offset >= offset {
-            bounds.high_watermark = Bound {
-                offset,
-                place: Some(end),
-            };
+        bounds.high_watermark = if bounds.high_watermark.offset >= end.offset {
+            Bound::placed(end)
         } else {
-            bounds.high_watermark.place = None;
-        }
-        bounds.last_stable = Bound::at(bounds.last_stable.offset.min(bounds.high_watermark.offset));
-        *self.shared.bounds.lock() = bounds;
-        self.recovery_point = self.recovery_point.min(offset);
-
-        let gone: Vec<_> = {
-            let mut segments = self.shared.segments.write();
-            let gone = segments.split_off(&(end.segment_base + 1));
-            gone.into_values().collect()
+            Bound::at(bounds.high_watermark.offset)
         };
-        for segment in gone.iter().rev() {
+        bounds.last_stable = Bound::at(bounds.last_stable.offset.min(end.offset));
+        *self.shared.bounds.lock() = bounds;
+        self.recovery_point = self.recovery_point.min(end.offset);
+
+        let gone = {
+            let mut segments = self.shared.segments.write();
+            segments.split_off(&(end.segment_base + 1))
+        };
+        // Newest first, and for good before anything new gets such a name: otherwise a crash
+        // could bring one of them back behind a hole.
+        for segment in gone.values().rev() {
             segment.remove()?;
         }
+        if !gone.is_empty() {
+            self.disk.sync_dir(&self.directory)?;
+        }
         let last = last_segment(&self.shared);
-        last.truncate_to(offset)?;
+        last.truncate_to(end.offset)?;
         self.active = reopen(last, &self.config, now_ms)?;
-        self.change_epochs(|epochs| epochs.truncate_from_end(offset))?;
-        self.rewind_producers(offset, now_ms)?;
+        self.change_epochs(|epochs| epochs.truncate_from_end(end.offset))?;
+        self.rewind_producers(end.offset, now_ms)?;
         self.publish(bounds);
         Ok(())
     }
 
-    /// Where `offset` would be appended: in the segment that holds it, before the batch that
-    /// reaches to it.
+    /// Where the log ends if nothing at or behind `offset` stays: before the batch that reaches
+    /// to it, and no later than that one begins.
     fn find_end(&self, offset: Offset) -> Result<Place, SegmentError> {
         let segment = self
             .shared
@@ -139,7 +148,7 @@ impl<D: Disk> Log<D> {
             .expect("the first segment begins at or below the offset");
         let batch = segment.find(offset)?;
         Ok(Place {
-            offset,
+            offset: batch.map_or(offset, |batch| batch.base_offset.min(offset)),
             segment_base: segment.base_offset(),
             position: batch.map_or(segment.size(), |batch| batch.position),
         })
@@ -176,10 +185,11 @@ pub(crate) fn reopen<D: Disk>(
     if segment.size() == 0 {
         return Ok(Active::empty(segment, config, now_ms));
     }
-    let largest = segment.scan_largest_timestamp()?;
+    let indexed = segment.with_indexes(|it| Ok::<_, SegmentError>(it.offset.last()))?;
+    let since_entry = segment.size() - indexed.map_or(0, |it| it.position);
+    let indexer = Indexer::new(since_entry, segment.scan_largest_timestamp()?);
     let first = segment.scan(0)?.next()?;
     let first_timestamp_ms = first.map(|batch| batch.max_timestamp_ms);
-    let indexer = Indexer::new(largest);
     Ok(Active::new(
         segment,
         config,

@@ -7,7 +7,8 @@ use thiserror::Error;
 
 use super::ProducerStates;
 use super::entry::{Entry, WrittenBatch};
-use super::transactions::Completed;
+use super::transactions::{Completed, Transactions};
+use crate::transaction_index::AbortedTransaction;
 
 /// Who appends, and hence how much is believed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,6 +106,35 @@ pub(crate) struct Appended {
     pub(super) opened: Vec<(ProducerId, Offset)>,
     /// In the order of their markers.
     pub(crate) completed: Vec<Completed>,
+}
+
+impl Appended {
+    /// The transactions that it aborts, as the transaction index keeps them, in the order of
+    /// their markers. `before` are the transactions as they were without this append.
+    pub(crate) fn aborted(&self, before: &Transactions) -> Vec<AbortedTransaction> {
+        if self.completed.iter().all(|it| !it.aborted) {
+            return Vec::new();
+        }
+        // As if each batch had come by itself: that is how recovery finds them.
+        let mut transactions = before.clone();
+        let mut opened = self.opened.iter().peekable();
+        let mut aborted = Vec::new();
+        for completed in &self.completed {
+            while let Some(&(id, first)) = opened.next_if(|it| it.1 < completed.last_offset) {
+                transactions.open(id, first);
+            }
+            if completed.aborted {
+                aborted.push(AbortedTransaction {
+                    producer_id: completed.producer_id,
+                    first_offset: completed.first_offset,
+                    last_offset: completed.last_offset,
+                    last_stable_offset: transactions.last_stable_offset_at(completed),
+                });
+            }
+            transactions.complete(*completed);
+        }
+        aborted
+    }
 }
 
 /// An append that is being checked. Dropping it changes nothing.

@@ -18,6 +18,8 @@ pub(crate) struct SnapshotFiles<D: Disk> {
     disk: D,
     directory: PathBuf,
     offsets: BTreeSet<Offset>,
+    /// Those that were written since this was last asked for.
+    unsynced: Vec<Offset>,
 }
 
 impl<D: Disk> SnapshotFiles<D> {
@@ -31,6 +33,7 @@ impl<D: Disk> SnapshotFiles<D> {
             disk,
             directory,
             offsets,
+            unsynced: Vec::new(),
         }
     }
 
@@ -54,8 +57,8 @@ impl<D: Disk> SnapshotFiles<D> {
         self.directory.join(name.to_string())
     }
 
-    /// Writes the snapshot of this offset, unless it is there. Its name is durable once the
-    /// directory is synced; its content is when this returns.
+    /// Writes the snapshot of this offset, unless it is there. Not synced: half a snapshot is
+    /// known by its checksum and costs no more than reading the log from the one before.
     pub(crate) fn write(
         &mut self,
         offset: Offset,
@@ -67,9 +70,15 @@ impl<D: Disk> SnapshotFiles<D> {
         let path = self.path(offset);
         let file = self.disk.open(&path, OpenMode::CreateOrTruncate)?;
         file.write_all_at(&snapshot::encode(entries), 0)?;
-        file.sync_data()?;
         self.offsets.insert(offset);
+        self.unsynced.push(offset);
         Ok(())
+    }
+
+    /// Hands over the paths of those that were written since this was last asked for.
+    pub(crate) fn take_unsynced(&mut self) -> Vec<PathBuf> {
+        let unsynced = std::mem::take(&mut self.unsynced);
+        unsynced.iter().map(|&offset| self.path(offset)).collect()
     }
 
     /// Reads a snapshot.
