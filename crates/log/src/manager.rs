@@ -9,6 +9,7 @@
 mod create;
 mod delete;
 mod doomed;
+mod load;
 mod open;
 mod options;
 mod stop;
@@ -29,7 +30,8 @@ use tracing::error;
 pub use self::create::CreateError;
 pub use self::delete::DeleteError;
 use self::doomed::DoomedQueue;
-pub use self::open::{Opened, Progress, StartError};
+pub use self::load::Progress;
+pub use self::open::{Opened, StartError};
 pub use self::options::{ManagerOptions, Now, Wiring};
 pub use self::stop::Stopped;
 use self::upkeep::Schedule;

@@ -63,8 +63,8 @@ impl ManagerOptions {
 pub struct Wiring<D: Disk> {
     /// Random numbers, for the ids of directories and the names of deleted ones.
     pub random: Box<dyn FnMut() -> u128 + Send>,
-    /// Receives what happens while nobody calls. Called without locks, from any thread; must not
-    /// block.
+    /// Receives what happens while nobody calls. Called without locks, from any thread; must
+    /// neither block nor panic.
     pub events: Box<dyn Fn(LogEvent<D>) + Send + Sync>,
 }
 
