@@ -12,7 +12,8 @@ use std::time::Duration;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use klamm_io::{Clock, RealDisk, SystemClock};
 use klamm_log::{
-    Durability, LogConfig, LogEvent, LogManager, ManagerOptions, Now, Owner, PartitionLog, Wiring,
+    Durability, LogConfig, LogEvent, LogManager, ManagerOptions, Now, Owner, PartitionLog,
+    SYNC_THREADS, Wiring,
 };
 use klamm_primitives::{
     BrokerEpoch, BrokerId, LeaderEpoch, Offset, PartitionIndex, TopicPartition,
@@ -112,7 +113,8 @@ fn group_commit(criterion: &mut Criterion) {
             let directory = tempfile::tempdir().expect("there is room");
             let durable = Arc::new(Durable::default());
             let manager = open(&directory.path().join("logs"), &durable);
-            let durability = Durability::start(manager.clone()).expect("there are threads");
+            let durability =
+                Durability::start(manager.clone(), SYNC_THREADS).expect("there are threads");
             let partitions = if one_each { writers } else { 1 };
             let logs: Vec<_> = (0..partitions)
                 .map(|index| {

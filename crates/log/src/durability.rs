@@ -1,9 +1,10 @@
-//! [`Durability`]: syncs of many logs by one thread a directory, each for all that was appended
+//! [`Durability`]: syncs of many logs by a few threads a directory, each for all that was appended
 //! before it.
 //!
 //! An append never syncs. Whoever wants its records durable asks for a sync and goes on; while
-//! one round of syncs runs, all that is asked for gathers for the next. So the number of syncs
-//! follows from how fast the disk is, not from how many appends there are.
+//! a log is synced, all that is asked of it gathers for its next sync. So the number of syncs
+//! follows from how fast the disk is, not from how many appends there are. Several logs are
+//! synced at a time, because file systems commit in groups what is asked of them together.
 
 use std::io;
 use std::sync::Arc;
@@ -19,7 +20,11 @@ use crate::log_event::{DirectoryWork, LogEvent, OfflineReason};
 use crate::manager::LogManager;
 use crate::partition_log::PartitionLog;
 
-/// The threads that sync: one a directory. Its owner must [stop](Durability::stop) it; dropped
+/// Threads that sync one directory, unless told otherwise: so many syncs at a time can share a
+/// commit of the file system's journal.
+pub const SYNC_THREADS: usize = 16;
+
+/// The threads that sync. Its owner must [stop](Durability::stop) it; dropped
 /// without, the threads go on until the directories are let go.
 #[must_use = "its threads are to be awaited"]
 pub struct Durability<D: Disk> {
@@ -28,24 +33,26 @@ pub struct Durability<D: Disk> {
 }
 
 impl<D: Disk> Durability<D> {
-    /// Starts a thread for each directory that is online.
+    /// Starts so many threads for each directory that is online ([`SYNC_THREADS`] do well).
     ///
     /// # Errors
     /// If a thread cannot be had; those that were started end.
-    pub fn start(manager: Arc<LogManager<D>>) -> io::Result<Self> {
+    pub fn start(manager: Arc<LogManager<D>>, threads_per_directory: usize) -> io::Result<Self> {
         let mut durability = Self {
             manager,
             threads: Vec::new(),
         };
         let manager = durability.manager.clone();
         for directory in manager.log_directories().iter().filter(|it| it.is_online()) {
-            let builder = thread::Builder::new().name("klamm-log-sync".to_owned());
-            let (manager, directory) = (manager.clone(), directory.clone());
-            match builder.spawn(move || work(&manager, &directory)) {
-                Ok(thread) => durability.threads.push(thread),
-                Err(error) => {
-                    durability.stop();
-                    return Err(error);
+            for _ in 0..threads_per_directory.max(1) {
+                let builder = thread::Builder::new().name("klamm-log-sync".to_owned());
+                let (manager, directory) = (manager.clone(), directory.clone());
+                match builder.spawn(move || work(&manager, &directory)) {
+                    Ok(thread) => durability.threads.push(thread),
+                    Err(error) => {
+                        durability.stop();
+                        return Err(error);
+                    }
                 }
             }
         }
@@ -66,43 +73,48 @@ impl<D: Disk> Durability<D> {
 }
 
 fn work<D: Disk>(manager: &LogManager<D>, directory: &Arc<LogDirectory<D>>) {
-    let mut round = Vec::new();
-    while directory.syncs().wait(&mut round) {
-        manager.sync_all_of(directory, &mut round);
+    while let Some(log) = directory.syncs().wait() {
+        manager.sync(directory, &log);
     }
 }
 
 impl<D: Disk> LogManager<D> {
-    /// Does one round of the syncs that were asked for, of all directories, and tells what is
+    /// Does the syncs that were asked for up to now, of all directories, and tells what is
     /// durable. For those who have no [`Durability`] and drive it by themselves. Blocks.
     pub fn sync_requested(&self) {
-        let mut round = Vec::new();
         for directory in self.log_directories() {
-            directory.syncs().take(&mut round);
-            self.sync_all_of(directory, &mut round);
+            for _ in 0..directory.syncs().len() {
+                let Some(log) = directory.syncs().pop() else {
+                    break;
+                };
+                self.sync(directory, &log);
+            }
         }
     }
 
-    /// Syncs one log after the other, and tells of each as soon as it is durable. The first
-    /// failure ends the round and takes the directory offline.
-    fn sync_all_of(&self, directory: &Arc<LogDirectory<D>>, round: &mut Vec<Arc<PartitionLog<D>>>) {
-        for log in round.drain(..) {
-            match sync(&log) {
-                Ok(offset) => self.tell(LogEvent::Synced { log, offset }),
-                // It was deleted, or all is being stopped: whoever did that knows.
-                Err(FlushError::Unavailable(Unavailable::Closed)) => {}
-                Err(FlushError::Unavailable(Unavailable::Failed)) => {
-                    self.tell(LogEvent::LogFailed { log });
+    /// Syncs one log, and tells what has come of it. A failure takes the directory offline.
+    fn sync(&self, directory: &Arc<LogDirectory<D>>, log: &Arc<PartitionLog<D>>) {
+        match sync(log) {
+            Ok(offset) => self.tell(LogEvent::Synced {
+                log: log.clone(),
+                offset,
+            }),
+            // It was deleted, or all is being stopped: whoever did that knows.
+            Err(FlushError::Unavailable(Unavailable::Closed)) => {}
+            Err(FlushError::Unavailable(Unavailable::Failed)) => {
+                if directory.is_online() {
+                    self.tell(LogEvent::LogFailed { log: log.clone() });
                 }
-                Err(FlushError::Disk(error)) => {
-                    let reason = OfflineReason::new(DirectoryWork::Syncing, error);
-                    if let Some(event) = self.take_offline(directory, reason) {
-                        self.tell(event);
-                    }
-                    break;
+            }
+            Err(FlushError::Disk(error)) => {
+                let reason = OfflineReason::new(DirectoryWork::Syncing, error);
+                if let Some(event) = self.take_offline(directory, reason) {
+                    self.tell(event);
                 }
             }
         }
+        // Only now may another thread sync it, so that what is told of one log is in order.
+        directory.syncs().done(log);
     }
 }
 

@@ -70,7 +70,7 @@ pub use small_file::SmallFileError;
 pub use transaction_index::AbortedTransaction;
 
 pub use directory::{ClaimError, Owner};
-pub use durability::Durability;
+pub use durability::{Durability, SYNC_THREADS};
 pub use housekeeping::Housekeeping;
 pub use log_event::{DirectoryOffline, DirectoryWork, LogEvent, OfflineReason};
 pub use manager::{

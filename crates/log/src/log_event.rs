@@ -15,7 +15,8 @@ use crate::partition_log::PartitionLog;
 /// [`LogManager`](crate::LogManager) was given, by whichever thread saw it, without any lock of
 /// this crate; the receiver must not block.
 pub enum LogEvent<D: Disk> {
-    /// A sync that was [asked for](PartitionLog::request_sync) has been done.
+    /// A sync that was [asked for](PartitionLog::request_sync) has been done. Those of one log are
+    /// told in order.
     Synced {
         /// The log. A partition that was deleted and made anew has another one.
         log: Arc<PartitionLog<D>>,
@@ -28,7 +29,8 @@ pub enum LogEvent<D: Disk> {
         /// The log.
         log: Arc<PartitionLog<D>>,
     },
-    /// A directory has failed, and its partitions with it.
+    /// A directory has failed, and its partitions with it. What another thread has synced just
+    /// before may be told of just after.
     DirectoryOffline(DirectoryOffline),
 }
 

@@ -3,7 +3,6 @@
 use std::ops::DerefMut;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use klamm_io::Disk;
@@ -13,6 +12,7 @@ use parking_lot::Mutex;
 use crate::directory::LogDirectory;
 use crate::log::Log;
 use crate::read::LogReader;
+use crate::sync_queue::SyncTurn;
 
 /// The log of one partition under its lock, a reader of it that needs none, and what the
 /// [`LogManager`](crate::LogManager) knows besides.
@@ -28,8 +28,8 @@ pub struct PartitionLog<D: Disk> {
     /// and it is taken under the manager's own locks only where partitions come and go.
     log: Mutex<Log<D>>,
     reader: LogReader<D>,
-    /// Changed under the lock of the directory's queue alone.
-    pub(crate) is_queued_for_sync: AtomicBool,
+    /// Locked under the directory's queue alone.
+    pub(crate) sync_turn: Mutex<SyncTurn>,
     /// When records without a sync were first seen by the pass that looks after `flush.ms`; its
     /// lock is taken by that pass alone.
     pub(crate) unflushed_since: Mutex<Option<Instant>>,
@@ -48,7 +48,7 @@ impl<D: Disk> PartitionLog<D> {
             directory,
             reader: log.reader(),
             log: Mutex::new(log),
-            is_queued_for_sync: AtomicBool::new(false),
+            sync_turn: Mutex::default(),
             unflushed_since: Mutex::new(None),
         }
     }

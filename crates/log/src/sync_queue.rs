@@ -1,7 +1,7 @@
 //! [`SyncQueue`]: the partitions of one directory that wait for a sync.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use klamm_io::Disk;
 use parking_lot::{Condvar, Mutex};
@@ -9,23 +9,44 @@ use parking_lot::{Condvar, Mutex};
 use crate::partition_log::PartitionLog;
 
 /// The partitions of one directory that wait for a sync, each once: it never holds more than
-/// there are.
+/// there are. One that is asked for while it is being synced waits again after that, so that no
+/// log is synced twice at a time; for the system tells a failure to one of two only.
 pub(crate) struct SyncQueue<D: Disk> {
-    /// Held for a push or a swap of lists; nothing else is locked under it.
+    /// Held for a push or a pop; nothing else is locked under it but a log's turn.
     state: Mutex<State<D>>,
     wake: Condvar,
 }
 
 struct State<D: Disk> {
-    waiting: Vec<Arc<PartitionLog<D>>>,
-    is_closed: bool,
+    waiting: VecDeque<Arc<PartitionLog<D>>>,
+    admission: Admission,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Admission {
+    Open,
+    /// Nothing new is taken; what was asked for is still done.
+    Closed,
+    /// Nothing is done any more.
+    Abandoned,
+}
+
+/// Where a log stands with its queue. Changed under the queue's lock alone.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum SyncTurn {
+    #[default]
+    Idle,
+    Waiting,
+    Syncing,
+    /// Being synced, and asked for again meanwhile.
+    SyncingAndAsked,
 }
 
 impl<D: Disk> SyncQueue<D> {
     pub(crate) fn new() -> Self {
         let state = State {
-            waiting: Vec::new(),
-            is_closed: false,
+            waiting: VecDeque::new(),
+            admission: Admission::Open,
         };
         Self {
             state: Mutex::new(state),
@@ -36,59 +57,78 @@ impl<D: Disk> SyncQueue<D> {
     /// Adds a partition, unless it waits already or the queue is closed.
     pub(crate) fn push(&self, log: &Arc<PartitionLog<D>>) {
         let mut state = self.state.lock();
-        // The flag is read and written under the lock alone, which orders it.
-        if state.is_closed || log.is_queued_for_sync.load(Ordering::Relaxed) {
+        if state.admission != Admission::Open {
             return;
         }
-        log.is_queued_for_sync.store(true, Ordering::Relaxed);
-        state.waiting.push(log.clone());
-        if state.waiting.len() == 1 {
+        let mut turn = log.sync_turn.lock();
+        match *turn {
+            SyncTurn::Idle => {
+                *turn = SyncTurn::Waiting;
+                state.waiting.push_back(log.clone());
+                self.wake.notify_one();
+            }
+            SyncTurn::Syncing => *turn = SyncTurn::SyncingAndAsked,
+            SyncTurn::Waiting | SyncTurn::SyncingAndAsked => {}
+        }
+    }
+
+    /// The one that waits longest, to be synced now and then given to [`SyncQueue::done`].
+    pub(crate) fn pop(&self) -> Option<Arc<PartitionLog<D>>> {
+        self.state.lock().pop()
+    }
+
+    /// As [`SyncQueue::pop`], but waits until there is one; `None` if the queue is closed.
+    pub(crate) fn wait(&self) -> Option<Arc<PartitionLog<D>>> {
+        let mut state = self.state.lock();
+        while state.waiting.is_empty() {
+            if state.admission != Admission::Open {
+                return None;
+            }
+            self.wake.wait(&mut state);
+        }
+        state.pop()
+    }
+
+    /// A log has been synced; if it was asked for meanwhile, it waits again.
+    pub(crate) fn done(&self, log: &Arc<PartitionLog<D>>) {
+        let mut state = self.state.lock();
+        let mut turn = log.sync_turn.lock();
+        let is_asked_for = *turn == SyncTurn::SyncingAndAsked;
+        *turn = SyncTurn::Idle;
+        if is_asked_for && state.admission != Admission::Abandoned {
+            *turn = SyncTurn::Waiting;
+            state.waiting.push_back(log.clone());
             self.wake.notify_one();
         }
     }
 
-    /// Moves all that wait into `round`, which must be empty. From here on they can be asked for
-    /// again, and whoever does so is in the round after.
-    pub(crate) fn take(&self, round: &mut Vec<Arc<PartitionLog<D>>>) {
-        Self::take_from(&mut self.state.lock(), round);
-    }
-
-    /// As [`SyncQueue::take`], but waits until there are some. Says whether there were: if not,
-    /// the queue is closed.
-    pub(crate) fn wait(&self, round: &mut Vec<Arc<PartitionLog<D>>>) -> bool {
-        let mut state = self.state.lock();
-        while state.waiting.is_empty() {
-            if state.is_closed {
-                return false;
-            }
-            self.wake.wait(&mut state);
-        }
-        Self::take_from(&mut state, round);
-        true
-    }
-
-    fn take_from(state: &mut State<D>, round: &mut Vec<Arc<PartitionLog<D>>>) {
-        debug_assert!(round.is_empty(), "the round before was done");
-        std::mem::swap(&mut state.waiting, round);
-        for log in round {
-            log.is_queued_for_sync.store(false, Ordering::Relaxed);
-        }
-    }
-
-    /// Takes no more. What waits can still be taken.
+    /// Takes no more. What waits can still be popped.
     pub(crate) fn close(&self) {
-        self.state.lock().is_closed = true;
+        let mut state = self.state.lock();
+        if state.admission == Admission::Open {
+            state.admission = Admission::Closed;
+        }
         self.wake.notify_all();
     }
 
     /// Forgets what waits, and takes no more.
     pub(crate) fn abandon(&self) {
-        self.close();
-        self.state.lock().waiting.clear();
+        let mut state = self.state.lock();
+        state.admission = Admission::Abandoned;
+        state.waiting.clear();
+        self.wake.notify_all();
     }
 
     /// How many wait.
     pub(crate) fn len(&self) -> usize {
         self.state.lock().waiting.len()
+    }
+}
+
+impl<D: Disk> State<D> {
+    fn pop(&mut self) -> Option<Arc<PartitionLog<D>>> {
+        let log = self.waiting.pop_front()?;
+        *log.sync_turn.lock() = SyncTurn::Syncing;
+        Some(log)
     }
 }

@@ -44,6 +44,39 @@ fn all_that_was_appended_before_a_round_is_synced_once() {
 }
 
 #[test]
+fn a_log_that_is_being_synced_waits_for_its_next_turn() {
+    let disk = SimDisk::new(1);
+    let bench = Bench::of(&["/logs"]);
+    let manager = bench.open(&disk);
+    let log = bench.create(&manager, &partition("t", 0));
+    let syncs = log.directory().syncs();
+    log.request_sync();
+    assert!(syncs.pop().is_some());
+    for _ in 0..3 {
+        log.request_sync();
+        assert!(syncs.pop().is_none(), "no other thread may sync it now");
+    }
+    syncs.done(&log);
+    assert!(
+        syncs.pop().is_some(),
+        "once more for all who asked meanwhile"
+    );
+    syncs.done(&log);
+    assert!(syncs.pop().is_none());
+    // What was asked for before the queue is closed is still done.
+    log.request_sync();
+    assert!(syncs.wait().is_some());
+    log.request_sync();
+    syncs.close();
+    syncs.done(&log);
+    assert!(syncs.wait().is_some());
+    syncs.done(&log);
+    assert!(syncs.wait().is_none());
+    log.request_sync();
+    assert_eq!(syncs.len(), 0);
+}
+
+#[test]
 fn a_sync_that_fails_takes_the_directory_and_nothing_of_it_is_durable_later() {
     let disk = SimDisk::new(1);
     let bench = Bench::of(&["/a", "/b"]);

@@ -9,7 +9,7 @@ use klamm_io::{RealDisk, SystemClock};
 use klamm_primitives::TopicPartition;
 
 use super::support::*;
-use crate::durability::Durability;
+use crate::durability::{Durability, SYNC_THREADS};
 use crate::housekeeping::Housekeeping;
 use crate::log_event::LogEvent;
 use crate::manager::{LogManager, Wiring};
@@ -31,7 +31,7 @@ fn every_writer_hears_that_its_records_are_durable() {
     let options = bench.options.clone();
     let opened = LogManager::open(&RealDisk, options, wiring, &config_of, &|_| {}, bench.now());
     let manager = Arc::new(opened.unwrap().manager);
-    let durability = Durability::start(manager.clone()).unwrap();
+    let durability = Durability::start(manager.clone(), SYNC_THREADS).unwrap();
     let names: Vec<_> = (0..4).map(|index| partition("t", index)).collect();
     for name in &names {
         bench.create(&manager, name);
@@ -79,7 +79,7 @@ fn housekeeping_does_what_is_due_and_stops_when_it_is_told() {
     };
     let opened = LogManager::open(&RealDisk, options, wiring, &config_of, &|_| {}, now);
     let manager = Arc::new(opened.unwrap().manager);
-    let durability = Durability::start(manager.clone()).unwrap();
+    let durability = Durability::start(manager.clone(), SYNC_THREADS).unwrap();
     let housekeeping = Housekeeping::start(manager.clone(), SystemClock).unwrap();
     append(&bench.create(&manager, &partition("t", 0)), 1);
     told.recv().unwrap();
