@@ -43,6 +43,17 @@ mod dump;
 
 mod cleaner;
 
+mod directory;
+mod directory_checkpoints;
+mod disk_failure;
+mod durability;
+mod housekeeping;
+mod log_event;
+mod manager;
+mod partition_log;
+mod sync_queue;
+mod workers;
+
 pub use append::{AppendError, Appended, MarkerError};
 pub use bounds::{PastLogEnd, Place};
 pub use check::{Depth, Fault, Problem, Report, SegmentSummary, check};
@@ -69,3 +80,13 @@ pub use scan::{BatchFault, ScanError};
 pub use segment::SegmentError;
 pub use small_file::SmallFileError;
 pub use transaction_index::AbortedTransaction;
+
+pub use directory::{ClaimError, Owner};
+pub use durability::{Durability, SYNC_THREADS};
+pub use housekeeping::Housekeeping;
+pub use log_event::{DirectoryOffline, DirectoryWork, LogEvent, OfflineReason};
+pub use manager::{
+    CreateError, DeleteError, DirectoryStatus, LogManager, ManagerOptions, Now, Opened, Progress,
+    StartError, Stopped, Wiring,
+};
+pub use partition_log::PartitionLog;
