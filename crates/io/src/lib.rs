@@ -29,3 +29,8 @@ pub use net_error::{NetError, NetErrorKind, NetOperation};
 pub use real_disk::{RealDisk, RealFile, RealLock};
 pub use tcp_net::{TcpListener, TcpNet};
 pub use whole_file::{read_whole, replace_whole};
+
+/// The examples of the README are tests, too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

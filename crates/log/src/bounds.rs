@@ -51,6 +51,10 @@ pub(crate) struct Bounds {
     /// Rises whenever bytes that readers may have been told of are taken away or replaced. What
     /// a reader has found under another number may not be there any more.
     pub(crate) cuts: u64,
+    /// How often compaction has put segments in the place of others. Raised while the list of
+    /// segments is held for writing: who finds it as before has looked at the same ones
+    /// throughout.
+    pub(crate) swaps: u64,
 }
 
 /// The high watermark cannot lie behind the log end offset.

@@ -206,9 +206,10 @@ impl<D: Disk> Opener<D> {
             }
             kept.retain(|it| !replaced(it));
         }
-        // The logs last: until then a crash begins this anew.
+        // The logs first: a log that still waits takes the indexes of its name for those of a
+        // segment that it replaces.
         let mut swaps = swaps.to_vec();
-        swaps.sort_unstable_by_key(|it| it.content == FileContent::Log);
+        swaps.sort_unstable_by_key(|it| it.content != FileContent::Log);
         for swap in swaps {
             let name = FileName::new(swap.offset, swap.content);
             self.disk.rename(&self.path(swap), &self.path(name))?;
@@ -314,6 +315,7 @@ impl<D: Disk> Opener<D> {
             high_watermark: Bound::at(log_start),
             log_end,
             cuts: 0,
+            swaps: 0,
         };
         let mut log = Log {
             disk: self.disk.clone(),

@@ -20,6 +20,7 @@ pub(crate) use self::append::{Append, Appended, Batch, Marker, Origin};
 pub use self::append::{ProducerStateError, SequenceFacts};
 pub(crate) use self::entry::Entry;
 pub(crate) use self::snapshot::SnapshotEntry;
+pub use self::snapshot::SnapshotError;
 pub(crate) use self::snapshot_files::SnapshotFiles;
 pub(crate) use self::transactions::{Completed, Transactions};
 

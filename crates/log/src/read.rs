@@ -119,11 +119,19 @@ impl<D: Disk> LogReader<D> {
         limit: ReadLimit,
         isolation: Isolation,
     ) -> Result<Read<D::File>, ReadError> {
-        self.look(|bounds| self.read_within(offset, limit, isolation, bounds))
+        loop {
+            let swaps = self.shared.bounds.lock().swaps;
+            let read = self.look(|bounds| self.read_within(offset, limit, isolation, bounds))?;
+            // What compaction takes out of the records it takes out of the list of aborted
+            // transactions too, so both must come from the same segments.
+            if isolation != Isolation::Committed || swaps == self.shared.bounds.lock().swaps {
+                return Ok(read);
+            }
+        }
     }
 
-    /// Looks something up. What seems damaged because it was cut off or deleted meanwhile is
-    /// looked up again.
+    /// Looks something up. What seems damaged because it was cut off, deleted or swapped out
+    /// meanwhile is looked up again.
     pub(crate) fn look<T>(
         &self,
         mut look: impl FnMut(&Bounds) -> Result<T, ReadError>,
@@ -135,7 +143,8 @@ impl<D: Disk> LogReader<D> {
                 return looked;
             }
             let now = *self.shared.bounds.lock();
-            if (now.cuts, now.log_start) == (bounds.cuts, bounds.log_start) {
+            let version = |it: &Bounds| (it.cuts, it.swaps, it.log_start);
+            if version(&now) == version(&bounds) {
                 return looked;
             }
             bounds = now;
@@ -195,6 +204,7 @@ impl<D: Disk> LogReader<D> {
                 continue;
             };
             let end = if held.base_offset() == visible_end.segment_base {
+                // Known before compaction put a shorter segment in this one's place.
                 visible_end.position.min(held.size())
             } else {
                 held.size()

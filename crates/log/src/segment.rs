@@ -52,6 +52,9 @@ pub(crate) struct Segment<D: Disk> {
     is_sealed: AtomicBool,
     /// The largest timestamp, once it was asked for and the segment is sealed.
     largest: Mutex<Option<TimestampOffset>>,
+    /// Whether the files have the names of such that wait to be removed. Changed while `indexes`
+    /// is held, so that no index is opened under a name that is another segment's by now.
+    is_retired: AtomicBool,
 }
 
 impl<D: Disk> Segment<D> {
@@ -73,6 +76,7 @@ impl<D: Disk> Segment<D> {
             indexes: Mutex::new(None),
             is_sealed: AtomicBool::new(false),
             largest: Mutex::new(None),
+            is_retired: AtomicBool::new(false),
         }
     }
 
@@ -124,7 +128,10 @@ impl<D: Disk> Segment<D> {
 
     /// Where a file of the segment is.
     pub(crate) fn path(&self, content: FileContent) -> PathBuf {
-        let name = FileName::new(self.base_offset, content);
+        let mut name = FileName::new(self.base_offset, content);
+        if self.is_retired.load(Ordering::Acquire) {
+            name = name.in_transit(Transit::Deleted);
+        }
         self.directory.join(name.to_string())
     }
 
@@ -375,17 +382,32 @@ impl<D: Disk> Segment<D> {
         Ok(())
     }
 
-    /// Gives the files the names of such that wait to be removed. Open handles read on.
+    /// Gives the files the names of such that wait to be removed. Readers that hold the segment
+    /// read on, also when its names are those of another segment by then.
     pub(crate) fn retire(&self) -> Result<Vec<PathBuf>, DiskError> {
+        match self.file() {
+            Err(error) if error.kind() != DiskErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut indexes = self.indexes.lock();
         let mut retired = Vec::new();
         for content in FileContent::OF_A_SEGMENT {
-            let name = FileName::new(self.base_offset, content).in_transit(Transit::Deleted);
-            let to = self.directory.join(name.to_string());
-            match self.disk.rename(&self.path(content), &to) {
+            let name = FileName::new(self.base_offset, content);
+            let from = self.directory.join(name.to_string());
+            let to = name.in_transit(Transit::Deleted).to_string();
+            let to = self.directory.join(to);
+            match self.disk.rename(&from, &to) {
                 Ok(()) => retired.push(to),
                 Err(error) if error.kind() == DiskErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
+        }
+        self.is_retired.store(true, Ordering::Release);
+        if let Some(open) = indexes.as_mut() {
+            open.offset.set_path(self.path(FileContent::OffsetIndex));
+            open.time.set_path(self.path(FileContent::TimeIndex));
+            let path = self.path(FileContent::TransactionIndex);
+            open.transaction.set_path(path);
         }
         Ok(retired)
     }

@@ -172,25 +172,26 @@ fn measure_tags(schema: &Schema, known: Versions) -> TokenStream {
     });
     let is_known = tagged.iter().map(|(_, tag)| {
         let number = tag.number;
-        match tag.versions.condition(known) {
-            None => quote!(#number => true,),
-            Some(condition) => quote!(#number => #condition,),
-        }
+        let condition = tag
+            .versions
+            .condition(known)
+            .unwrap_or_else(|| quote!(true));
+        quote!((#number, #condition))
     });
-    let count = if tagged.is_empty() {
-        quote!(0)
+    let (start, count) = if tagged.is_empty() {
+        (TokenStream::new(), quote!(0))
     } else {
-        quote!(tags)
+        (quote!(let mut tags = 0u32;), quote!(tags))
     };
-    let start = (!tagged.is_empty()).then(|| quote!(let mut tags = 0u32;));
     quote! {
         if context.is_flexible() {
             #start
             #(#measures)*
-            measure.tag_count(#count, &self.unknown_tags, |tag| match tag {
-                #(#is_known)*
-                _ => false,
-            })?;
+            if self.unknown_tags.is_empty() {
+                measure.tag_count(#count);
+            } else {
+                measure.unknown_tags(#count, &self.unknown_tags, &[#(#is_known),*])?;
+            }
         } else if !self.unknown_tags.is_empty() {
             return ::core::result::Result::Err(crate::codec::MeasureFault::absent("unknown_tags"));
         }

@@ -10,11 +10,14 @@ mod emit_decode;
 mod emit_defaults;
 mod emit_encode;
 mod emit_message;
+mod emit_random;
 mod emit_serialize;
 mod field;
 mod head;
 mod range;
 mod schema;
+#[cfg(test)]
+mod tests;
 
 use proc_macro::TokenStream;
 use quote::quote;
@@ -48,6 +51,7 @@ fn expand(schema: syn::Result<Schema>) -> TokenStream {
     let is_default = emit_defaults::is_default(&schema);
     let message = emit_message::message(&schema);
     let serialize = emit_serialize::serialize(&schema);
+    let random = emit_random::random(&schema);
     quote! {
         #defaults
 
@@ -61,13 +65,13 @@ fn expand(schema: syn::Result<Schema>) -> TokenStream {
         }
 
         #[automatically_derived]
-        impl crate::codec::Nullable for #name {
-            crate::codec::nullable_struct!();
-        }
+        impl crate::codec::Struct for #name {}
 
         #message
 
         #serialize
+
+        #random
     }
     .into()
 }

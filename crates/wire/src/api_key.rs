@@ -55,7 +55,7 @@ macro_rules! api_keys {
 }
 
 macro_rules! facts {
-    (gone $($rest:tt)*) => {
+    (gone) => {
         None
     };
     ($($request:ident)::+) => {
@@ -113,39 +113,39 @@ api_keys! {
     32 DescribeConfigs: describe_configs::DescribeConfigsRequest;
     33 AlterConfigs: alter_configs::AlterConfigsRequest;
     34 AlterReplicaLogDirs: alter_replica_log_dirs::AlterReplicaLogDirsRequest;
-    35 DescribeLogDirs: gone;
-    36 SaslAuthenticate: gone;
-    37 CreatePartitions: gone;
-    38 CreateDelegationToken: gone;
-    39 RenewDelegationToken: gone;
-    40 ExpireDelegationToken: gone;
-    41 DescribeDelegationToken: gone;
-    42 DeleteGroups: gone (released up to 2);
-    43 ElectLeaders: gone;
-    44 IncrementalAlterConfigs: gone;
-    45 AlterPartitionReassignments: gone;
-    46 ListPartitionReassignments: gone;
-    47 OffsetDelete: gone;
-    48 DescribeClientQuotas: gone;
-    49 AlterClientQuotas: gone;
-    50 DescribeUserScramCredentials: gone;
-    51 AlterUserScramCredentials: gone;
-    52 Vote: gone;
-    53 BeginQuorumEpoch: gone;
-    54 EndQuorumEpoch: gone;
-    55 DescribeQuorum: gone;
-    56 AlterPartition: gone;
-    57 UpdateFeatures: gone;
-    58 Envelope: gone;
-    59 FetchSnapshot: gone;
-    60 DescribeCluster: gone;
-    61 DescribeProducers: gone;
-    62 BrokerRegistration: gone;
-    63 BrokerHeartbeat: gone;
-    64 UnregisterBroker: gone;
-    65 DescribeTransactions: gone;
-    66 ListTransactions: gone;
-    67 AllocateProducerIds: gone;
+    35 DescribeLogDirs: describe_log_dirs::DescribeLogDirsRequest;
+    36 SaslAuthenticate: sasl_authenticate::SaslAuthenticateRequest;
+    37 CreatePartitions: create_partitions::CreatePartitionsRequest;
+    38 CreateDelegationToken: create_delegation_token::CreateDelegationTokenRequest;
+    39 RenewDelegationToken: renew_delegation_token::RenewDelegationTokenRequest;
+    40 ExpireDelegationToken: expire_delegation_token::ExpireDelegationTokenRequest;
+    41 DescribeDelegationToken: describe_delegation_token::DescribeDelegationTokenRequest;
+    42 DeleteGroups: delete_groups::DeleteGroupsRequest (released up to 2);
+    43 ElectLeaders: elect_leaders::ElectLeadersRequest;
+    44 IncrementalAlterConfigs: incremental_alter_configs::IncrementalAlterConfigsRequest;
+    45 AlterPartitionReassignments: alter_partition_reassignments::AlterPartitionReassignmentsRequest;
+    46 ListPartitionReassignments: list_partition_reassignments::ListPartitionReassignmentsRequest;
+    47 OffsetDelete: offset_delete::OffsetDeleteRequest;
+    48 DescribeClientQuotas: describe_client_quotas::DescribeClientQuotasRequest;
+    49 AlterClientQuotas: alter_client_quotas::AlterClientQuotasRequest;
+    50 DescribeUserScramCredentials: describe_user_scram_credentials::DescribeUserScramCredentialsRequest;
+    51 AlterUserScramCredentials: alter_user_scram_credentials::AlterUserScramCredentialsRequest;
+    52 Vote: vote::VoteRequest;
+    53 BeginQuorumEpoch: begin_quorum_epoch::BeginQuorumEpochRequest;
+    54 EndQuorumEpoch: end_quorum_epoch::EndQuorumEpochRequest;
+    55 DescribeQuorum: describe_quorum::DescribeQuorumRequest;
+    56 AlterPartition: alter_partition::AlterPartitionRequest;
+    57 UpdateFeatures: update_features::UpdateFeaturesRequest;
+    58 Envelope: envelope::EnvelopeRequest;
+    59 FetchSnapshot: fetch_snapshot::FetchSnapshotRequest;
+    60 DescribeCluster: describe_cluster::DescribeClusterRequest;
+    61 DescribeProducers: describe_producers::DescribeProducersRequest;
+    62 BrokerRegistration: broker_registration::BrokerRegistrationRequest;
+    63 BrokerHeartbeat: broker_heartbeat::BrokerHeartbeatRequest;
+    64 UnregisterBroker: unregister_broker::UnregisterBrokerRequest;
+    65 DescribeTransactions: describe_transactions::DescribeTransactionsRequest;
+    66 ListTransactions: list_transactions::ListTransactionsRequest;
+    67 AllocateProducerIds: allocate_producer_ids::AllocateProducerIdsRequest;
     68 ConsumerGroupHeartbeat: consumer_group_heartbeat::ConsumerGroupHeartbeatRequest;
     69 ConsumerGroupDescribe: consumer_group_describe::ConsumerGroupDescribeRequest;
     70 ControllerRegistration: controller_registration::ControllerRegistrationRequest;

@@ -15,6 +15,8 @@ mod primitive;
 mod reader;
 mod records;
 mod sequence;
+#[cfg(test)]
+mod tests;
 mod unknown_tags;
 mod value;
 mod versions;
@@ -25,8 +27,9 @@ pub(crate) use fault::{MeasureFault, ReadFault};
 pub(crate) use measure::Measure;
 #[cfg(feature = "serde")]
 pub(crate) use message::context_of;
+pub(crate) use message::encode_frame;
 pub(crate) use reader::Reader;
-pub(crate) use value::{Nullable, Value, nullable_struct};
+pub(crate) use value::{Nullable, Struct, Value};
 pub(crate) use writer::Writer;
 
 pub use encoded::{Encoded, Piece};

@@ -2,6 +2,45 @@
 
 use crate::prelude::*;
 
+/// Ties a response to its request, within a connection.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct CorrelationId(i32);
+
+impl CorrelationId {
+    /// Wraps the number as it stands on the wire.
+    #[inline]
+    pub const fn new(id: i32) -> Self {
+        Self(id)
+    }
+
+    /// The number as it stands on the wire.
+    #[inline]
+    pub const fn get(self) -> i32 {
+        self.0
+    }
+}
+
+impl From<i32> for CorrelationId {
+    #[inline]
+    fn from(id: i32) -> Self {
+        Self(id)
+    }
+}
+
+impl From<CorrelationId> for i32 {
+    #[inline]
+    fn from(id: CorrelationId) -> Self {
+        id.0
+    }
+}
+
+impl std::fmt::Display for CorrelationId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(&self.0, f)
+    }
+}
+
 /// Stands before a request's body.
 ///
 /// Version 1 goes with versions of the request that are not flexible, version 2, which adds the
@@ -14,7 +53,7 @@ pub struct RequestHeader {
     /// The version of the request.
     pub request_api_version: i16,
     /// Comes back with the answer, whatever it is.
-    pub correlation_id: i32,
+    pub correlation_id: CorrelationId,
     /// How the client calls itself, for logs, quotas and metrics; null counts as empty. Its
     /// length has the old form in both versions.
     #[wire(versions = 1.., nullable = 1.., flexible = none)]
@@ -32,7 +71,7 @@ pub struct RequestHeader {
 #[wire(header, versions = 0..=1, flexible = 1..)]
 pub struct ResponseHeader {
     /// The request's.
-    pub correlation_id: i32,
+    pub correlation_id: CorrelationId,
     /// Tagged fields that this schema does not name.
     pub unknown_tags: UnknownTags,
 }

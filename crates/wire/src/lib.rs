@@ -17,13 +17,19 @@
 
 mod api_key;
 mod codec;
+pub mod coordinator;
 pub mod data;
 mod error_code;
+mod features;
 mod form;
+mod frame;
 pub mod header;
 pub mod messages;
 pub mod metadata;
+mod offer;
 mod prelude;
+mod request;
+mod response;
 #[cfg(feature = "serde")]
 mod serialize;
 #[cfg(feature = "testing")]
@@ -35,7 +41,12 @@ pub use codec::{
     Malformed, Message, MetadataRecord, Piece, Records, Request, Response, Step, Unencodable,
     UnknownTags, Versions,
 };
-pub use error_code::ErrorCode;
+pub use error_code::{ErrorCode, Retry};
+pub use features::FeatureLevels;
 pub use form::FormError;
+pub use frame::{FrameCodec, FrameError, Stranger};
+pub use offer::Offer;
+pub use request::{RequestError, RequestFrame, encode_request};
+pub use response::{correlation_id, decode_response, encode_response};
 #[cfg(feature = "serde")]
 pub use serialize::AtVersion;

@@ -15,6 +15,7 @@ use serde::{Serialize, Serializer};
 use crate::Message;
 use crate::codec::{Context, Records, UnknownTags, context_of};
 use crate::error_code::ErrorCode;
+use crate::header::CorrelationId;
 
 /// A message in one of its versions, for `serde` to write.
 ///
@@ -90,6 +91,7 @@ plain! {
     i64: |value| value;
     f64: |value| value;
     ErrorCode: |code| code.get();
+    CorrelationId: |id| id.get();
     BrokerId: |id| id.get();
     BrokerEpoch: |epoch| epoch.get();
     LeaderEpoch: |epoch| epoch.get();

@@ -1,18 +1,25 @@
 //! All messages in one list, for tests that go over every one of them (feature `testing`).
 
 mod catalogue;
+mod random;
 
 use std::any::Any;
 use std::fmt;
 
 use bytes::Bytes;
 
+use crate::coordinator::RecordKey;
 use crate::{
     AtVersion, DecodeError, EncodeError, Encoded, Message, MetadataRecord, Request, Response,
     Versions,
 };
 
+use crate::codec::context_of;
+use crate::serialize::SerializeAt;
+
 pub use catalogue::catalogue;
+pub(crate) use random::seldom;
+pub use random::{Chosen, Entropy, Random, Seeded};
 
 /// What kind of message it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -48,6 +55,8 @@ pub struct Entry {
     pub flexible_since: Option<i16>,
     /// [`Message::decode`].
     pub decode: Decode,
+    /// Makes a message that is legal in a version; `None` in a version that there is not.
+    pub random: fn(&mut dyn Entropy, i16) -> Option<Box<dyn AnyMessage>>,
 }
 
 /// [`Message::decode`] of a type that is not known to the caller.
@@ -74,7 +83,7 @@ pub trait AnyMessage: Any + fmt::Debug {
     fn equals(&self, other: &dyn AnyMessage) -> bool;
 }
 
-impl<M: Message + crate::serialize::SerializeAt> AnyMessage for M {
+impl<M: Message + SerializeAt> AnyMessage for M {
     fn encoded_len(&self, version: i16) -> Result<usize, EncodeError> {
         Message::encoded_len(self, version)
     }
@@ -94,8 +103,13 @@ impl<M: Message + crate::serialize::SerializeAt> AnyMessage for M {
     }
 }
 
+/// A message with all that the list needs.
+pub trait Listed: Message + SerializeAt + Random {}
+
+impl<M: Message + SerializeAt + Random> Listed for M {}
+
 /// The entry of a message.
-fn entry<M: Message + crate::serialize::SerializeAt>(kind: Kind, key: Option<i16>) -> Entry {
+fn entry<M: Listed>(kind: Kind, key: Option<i16>) -> Entry {
     Entry {
         kind,
         name: M::NAME,
@@ -103,14 +117,17 @@ fn entry<M: Message + crate::serialize::SerializeAt>(kind: Kind, key: Option<i16
         versions: M::VERSIONS,
         flexible_since: M::FLEXIBLE_SINCE,
         decode: |body, version| Ok(Box::new(M::decode(body, version)?)),
+        random: |entropy, version| {
+            let context = context_of::<M>(version)?;
+            Some(Box::new(M::random(entropy, context)))
+        },
     }
 }
 
 /// Adds a request and its response.
 pub(crate) fn pair<R>(entries: &mut Vec<Entry>)
 where
-    R: Request + crate::serialize::SerializeAt,
-    R::Response: crate::serialize::SerializeAt,
+    R: Request<Response: Listed> + Listed,
 {
     entries.push(entry::<R>(Kind::Request, Some(R::KEY.number())));
     let key = <R::Response as Response>::KEY;
@@ -118,14 +135,24 @@ where
 }
 
 /// Adds a structure that is neither asked nor answered.
-pub(crate) fn data<M: Message + crate::serialize::SerializeAt>(entries: &mut Vec<Entry>) {
+pub(crate) fn data<M: Listed>(entries: &mut Vec<Entry>) {
     entries.push(entry::<M>(Kind::Data, None));
 }
 
 /// Adds a record of the metadata log or of the remote log's.
 pub(crate) fn metadata_record<R>(entries: &mut Vec<Entry>)
 where
-    R: MetadataRecord + crate::serialize::SerializeAt,
+    R: MetadataRecord + Listed,
 {
     entries.push(entry::<R>(Kind::MetadataRecord, Some(R::RECORD_TYPE)));
+}
+
+/// Adds the key of a coordinator's record and its value.
+pub(crate) fn record<K>(entries: &mut Vec<Entry>)
+where
+    K: RecordKey<Value: Listed> + Listed,
+{
+    let key = Some(K::RECORD_TYPE);
+    entries.push(entry::<K>(Kind::CoordinatorKey, key));
+    entries.push(entry::<K::Value>(Kind::CoordinatorValue, key));
 }

@@ -4,6 +4,8 @@ mod content;
 mod fault;
 mod file;
 #[cfg(test)]
+mod random_calls;
+#[cfg(test)]
 mod tests;
 mod tree;
 
@@ -29,6 +31,9 @@ use crate::disk_error::{DiskError, DiskOperation};
 
 /// What a disk without a capacity says it has.
 const UNLIMITED_BYTES: u64 = 1 << 50;
+
+/// No file is longer than what a signed 64-bit position reaches.
+const LEN_MAX: u64 = i64::MAX.cast_unsigned();
 
 /// A disk in memory that keeps what was written apart from what was synced.
 ///
@@ -202,17 +207,17 @@ impl SimDisk {
         path: &Path,
         perform: impl FnOnce(&mut State) -> Result<T, Errno>,
     ) -> Result<T, DiskError> {
-        self.call_with_fault(operation, path, perform, |_, errno, _| errno)
+        self.call_that_leaves_marks(operation, path, perform, |_, errno, _| errno)
     }
 
-    /// As [`SimDisk::call`], where a failure leaves a mark: `mark` gets the error and, for
-    /// writes, how many bytes were written before it, and may replace the error.
-    fn call_with_fault<T>(
+    /// As [`SimDisk::call`], for a call that a fault does not leave without effect: `fail` gets
+    /// the fault's error and how many bytes of a write go before it, and gives the error.
+    fn call_that_leaves_marks<T>(
         &self,
         operation: DiskOperation,
         path: &Path,
         perform: impl FnOnce(&mut State) -> Result<T, Errno>,
-        mark: impl FnOnce(&mut State, Errno, usize) -> Errno,
+        fail: impl FnOnce(&mut State, Errno, usize) -> Errno,
     ) -> Result<T, DiskError> {
         let mut state = self.state.lock();
         let outcome = match state.begin(operation, path) {
@@ -220,7 +225,7 @@ impl SimDisk {
             Some(Effect::Fail {
                 errno,
                 bytes_before,
-            }) => Err(mark(&mut state, errno, bytes_before)),
+            }) => Err(fail(&mut state, errno, bytes_before)),
             Some(Effect::CutPower) => {
                 if !state.power_is_off && !is_sync(operation) {
                     _ = perform(&mut state);
@@ -310,6 +315,14 @@ impl State {
         position: u64,
         len_max: usize,
     ) -> Result<(), Errno> {
+        let len: usize = pieces.iter().map(|piece| piece.len()).sum();
+        if len > 0
+            && position
+                .checked_add(len as u64)
+                .is_none_or(|end| end > LEN_MAX)
+        {
+            return Err(Errno::FBIG);
+        }
         let mut at = position;
         let mut left = len_max;
         for piece in pieces {
@@ -427,7 +440,7 @@ impl Disk for SimDisk {
     }
 
     fn sync_dir(&self, path: &Path) -> Result<(), DiskError> {
-        self.call_with_fault(
+        self.call_that_leaves_marks(
             DiskOperation::SyncDir,
             path,
             |state| {

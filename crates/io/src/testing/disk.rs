@@ -110,6 +110,12 @@ fn bytes_read_back<D: Disk>(disk: &D, directory: &Path) {
     assert!(other.write_all_at(b"x", 0).is_err());
     assert!(other.set_len(0).is_err());
     assert!(other.allocate(1 << 20).is_err());
+    // Nor is what lies where no file reaches.
+    assert!(clone.write_all_at(b"xy", u64::MAX).is_err());
+    let pieces = [IoSlice::new(b"x"), IoSlice::new(b"y")];
+    assert!(clone.write_all_vectored_at(&pieces, u64::MAX).is_err());
+    assert!(clone.set_len(u64::MAX).is_err());
+    assert!(clone.allocate(u64::MAX).is_err());
     assert_eq!(other.metadata().unwrap().len, 9091);
 }
 

@@ -154,7 +154,7 @@ impl<'a> Inflated<'a> {
         InflateError::TooLarge { limit: self.limit }
     }
 
-    /// Inflates one more chunk behind what is unread. False at the end of the stream.
+    /// Inflates one more chunk behind what is unread. False if there was nothing more.
     fn inflate_more(&mut self) -> Result<bool, InflateError> {
         if self.ended {
             return Ok(false);
@@ -181,7 +181,7 @@ impl<'a> Inflated<'a> {
             self.arrived = self.limit;
             return Err(self.too_large());
         }
-        decoded
+        decoded.map(|more| more || self.buffer.len() > filled)
     }
 
     #[cold]

@@ -72,6 +72,16 @@ pub enum Malformed {
         /// The bytes behind it.
         left: usize,
     },
+    /// The elements would take more memory than is allowed for all arrays of the message.
+    #[error("{count} elements would take {memory} bytes of memory, {left} are left")]
+    TooMuchMemory {
+        /// The number of elements.
+        count: u32,
+        /// The memory that they take, without what they in turn hold.
+        memory: usize,
+        /// How much may still be taken.
+        left: usize,
+    },
     /// A string longer than 32767 bytes.
     #[error("a string of {length} bytes is too long")]
     StringTooLong {
@@ -141,14 +151,12 @@ pub enum EncodeError {
         len: usize,
     },
     /// The header speaks of another message than the one behind it.
-    #[error("the header says API key {header_key} version {header_version}, the body is {message}")]
+    #[error("the header says API key {header_key}, the body is {message}")]
     HeaderMismatch {
         /// The message's name.
         message: &'static str,
         /// The API key in the header.
         header_key: i16,
-        /// The version in the header.
-        header_version: i16,
     },
 }
 

@@ -39,12 +39,6 @@ impl Measure {
         self.len
     }
 
-    /// The byte that says whether a nullable struct is there.
-    #[inline]
-    pub(crate) fn marker(&mut self) {
-        self.len += 1;
-    }
-
     #[inline]
     pub(super) fn add(&mut self, len: usize) {
         self.len += len;
@@ -152,22 +146,26 @@ impl Measure {
         self.len += varint::u32_len(tag) + varint::u64_len(len as u64);
     }
 
-    /// The count in front of a tagged section with `known` fields that the schema names, and
-    /// those that it does not.
+    /// The count in front of a tagged section.
     #[inline]
-    pub(crate) fn tag_count(
+    pub(crate) fn tag_count(&mut self, count: u32) {
+        self.varint(count);
+    }
+
+    /// Those tagged fields that the schema does not name, and the count in front of all; `known`
+    /// of them go with it. `is_known` has the tags that the schema names, and whether it does so
+    /// in this version.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn unknown_tags(
         &mut self,
         known: u32,
         unknown: &UnknownTags,
-        is_known: impl Fn(u32) -> bool,
+        is_known: &[(u32, bool)],
     ) -> Result<(), MeasureFault> {
-        if unknown.is_empty() {
-            self.varint(known);
-            return Ok(());
-        }
         let mut count = known;
         for (tag, value) in unknown {
-            if is_known(*tag) {
+            if is_known.contains(&(*tag, true)) {
                 let reason = Unencodable::KnownTag { tag: *tag };
                 return Err(MeasureFault::unencodable(reason).within("unknown_tags"));
             }

@@ -14,6 +14,13 @@ use super::versions::Versions;
 use super::writer::Writer;
 use crate::api_key::ApiKey;
 
+/// How many bytes of memory arrays may take for each byte of a body. What takes most is a struct
+/// of many strings, each of 32 bytes, where a byte on the wire stands for an empty one.
+const MEMORY_PER_BYTE_MAX: usize = 32;
+
+/// Arrays may always take so many bytes of memory.
+const MEMORY_MAX_MIN: usize = 64 * 1024;
+
 /// A message: a request, a response, a header, or a record of an internal log.
 ///
 /// The struct's fields are the schema; this trait reads and writes it in one of its versions.
@@ -51,16 +58,33 @@ pub trait Message:
     /// that is an error is the caller's to say (a broker ignores it in requests). Strings, bytes
     /// and records are slices of `body` and keep its buffer alive.
     ///
+    /// Memory is taken for the elements of arrays alone: at most 64 KiB and 32 times the length
+    /// of `body`, which no sensible message comes near.
+    ///
     /// # Errors
     /// [`DecodeError::UnsupportedVersion`]; [`DecodeError::Malformed`] if the bytes are not a
     /// message of that version. `body` is then untouched.
     fn decode(body: &mut Bytes, version: i16) -> Result<Self, DecodeError> {
+        let memory_max = body.len().saturating_mul(MEMORY_PER_BYTE_MAX);
+        Self::decode_within(body, version, memory_max.saturating_add(MEMORY_MAX_MIN))
+    }
+
+    /// As [`Self::decode`], with another limit on the memory that is taken.
+    ///
+    /// # Errors
+    /// As there; [`Malformed::TooMuchMemory`](super::Malformed::TooMuchMemory) is what the limit
+    /// leads to.
+    fn decode_within(
+        body: &mut Bytes,
+        version: i16,
+        memory_max: usize,
+    ) -> Result<Self, DecodeError> {
         let context = context_of::<Self>(version).ok_or(DecodeError::UnsupportedVersion {
             message: Self::NAME,
             version,
             versions: Self::VERSIONS,
         })?;
-        let mut reader = Reader::new(body);
+        let mut reader = Reader::new(body, memory_max);
         match Self::read(&mut reader, context) {
             Ok(message) => {
                 let read = body.len() - reader.left();
@@ -145,17 +169,24 @@ pub(crate) fn context_of<M: Message>(version: i16) -> Option<Context> {
 }
 
 /// Measures a message in a version.
-pub(crate) fn measure<M: Message>(
+fn measure<M: Message>(message: &M, version: i16) -> Result<(Measure, Context), EncodeError> {
+    let mut measure = Measure::default();
+    let context = measure_more(message, version, &mut measure)?;
+    Ok((measure, context))
+}
+
+/// Measures a message behind what has been measured.
+fn measure_more<M: Message>(
     message: &M,
     version: i16,
-) -> Result<(Measure, Context), EncodeError> {
+    measure: &mut Measure,
+) -> Result<Context, EncodeError> {
     let context = context_of::<M>(version).ok_or(EncodeError::UnsupportedVersion {
         message: M::NAME,
         version,
         versions: M::VERSIONS,
     })?;
-    let mut measure = Measure::default();
-    if let Err(fault) = message.measure(&mut measure, context) {
+    if let Err(fault) = message.measure(measure, context) {
         return Err(fault.into_error(M::NAME, version));
     }
     if measure.len() > LEN_MAX {
@@ -165,5 +196,19 @@ pub(crate) fn measure<M: Message>(
             len: measure.len(),
         });
     }
-    Ok((measure, context))
+    Ok(context)
+}
+
+/// Writes a whole frame: the size, a header and a body, each in its version.
+pub(crate) fn encode_frame<H: Message, M: Message>(
+    (header, header_version): (&H, i16),
+    (body, version): (&M, i16),
+) -> Result<Encoded, EncodeError> {
+    let mut measure = Measure::default();
+    let header_context = measure_more(header, header_version, &mut measure)?;
+    let context = measure_more(body, version, &mut measure)?;
+    let mut writer = Writer::of_frame(&mut measure);
+    header.write(&mut writer, header_context);
+    body.write(&mut writer, context);
+    Ok(writer.finish())
 }

@@ -12,6 +12,7 @@ use super::reader::Reader;
 use super::value::Value;
 use super::writer::Writer;
 use crate::error_code::ErrorCode;
+use crate::header::CorrelationId;
 
 /// Implements [`Value`] for a number; lists of them are read and written in one go.
 macro_rules! number {
@@ -21,7 +22,10 @@ macro_rules! number {
 
             #[inline]
             fn read(reader: &mut Reader<'_>, _: Context) -> Result<Self, ReadFault> {
-                reader.parse($parser).map($from)
+                match reader.parse($parser) {
+                    Ok(number) => Ok($from(number)),
+                    Err(fault) => Err(fault),
+                }
             }
 
             #[inline]
@@ -80,7 +84,7 @@ numbers! {
     i8 as be_i8:;
     i16 as be_i16: ProducerEpoch, ErrorCode;
     u16 as be_u16:;
-    i32 as be_i32: BrokerId, PartitionIndex, LeaderEpoch;
+    i32 as be_i32: BrokerId, PartitionIndex, LeaderEpoch, CorrelationId;
     u32 as be_u32:;
     i64 as be_i64: BrokerEpoch, Offset, ProducerId;
 }

@@ -29,11 +29,17 @@ pub trait Value: Sized {
         count: usize,
         context: Context,
     ) -> Result<Vec<Self>, ReadFault> {
-        let mut values = Vec::with_capacity(reader.room::<Self>(count));
-        for index in 0..count {
-            match Self::read(reader, context) {
-                Ok(value) => values.push(value),
-                Err(fault) => return Err(fault.at(index)),
+        let mut values = Vec::new();
+        while values.len() < count {
+            let left = count - values.len();
+            // At least as many as are there, so that it grows by doubling.
+            let room = reader.room::<Self>(left).max(values.len()).max(1).min(left);
+            values.reserve_exact(room);
+            for _ in 0..room {
+                match Self::read(reader, context) {
+                    Ok(value) => values.push(value),
+                    Err(fault) => return Err(fault.at(values.len())),
+                }
             }
         }
         Ok(values)
@@ -113,72 +119,51 @@ pub(super) fn not_null<T: Nullable>(
     }
 }
 
-/// The methods of [`Nullable`] for a struct: a marker before it says whether it is there, one
-/// byte in its place (negative: null), an unsigned varint in a tagged field (0: null).
-macro_rules! nullable_struct {
-    () => {
-        fn read_nullable(
-            reader: &mut crate::codec::Reader<'_>,
-            context: crate::codec::Context,
-        ) -> Result<Option<Self>, crate::codec::ReadFault> {
-            let marker = <i8 as crate::codec::Value>::read(reader, context)?;
-            if marker < 0 {
-                return Ok(None);
-            }
-            <Self as crate::codec::Value>::read(reader, context).map(Some)
-        }
+/// A struct. Where it may be null a marker before it says whether it is there: one byte in its
+/// place (negative: null), an unsigned varint in a tagged field (0: null).
+pub(crate) trait Struct: Value {}
 
-        fn measure_nullable(
-            value: Option<&Self>,
-            measure: &mut crate::codec::Measure,
-            context: crate::codec::Context,
-        ) -> Result<(), crate::codec::MeasureFault> {
-            measure.marker();
-            value.map_or(Ok(()), |value| {
-                crate::codec::Value::measure(value, measure, context)
-            })
+impl<T: Struct> Nullable for T {
+    fn read_nullable(reader: &mut Reader<'_>, context: Context) -> Result<Option<Self>, ReadFault> {
+        if i8::read(reader, context)? < 0 {
+            return Ok(None);
         }
+        Self::read(reader, context).map(Some)
+    }
 
-        fn write_nullable(
-            value: Option<&Self>,
-            writer: &mut crate::codec::Writer,
-            context: crate::codec::Context,
-        ) {
-            writer.marker(if value.is_some() { 1 } else { -1 });
-            if let Some(value) = value {
-                crate::codec::Value::write(value, writer, context);
-            }
+    fn measure_nullable(
+        value: Option<&Self>,
+        measure: &mut Measure,
+        context: Context,
+    ) -> Result<(), MeasureFault> {
+        measure.add(1);
+        match value {
+            Some(value) => value.measure(measure, context),
+            None => Ok(()),
         }
+    }
 
-        fn read_nullable_in_tag(
-            reader: &mut crate::codec::Reader<'_>,
-            context: crate::codec::Context,
-        ) -> Result<Option<Self>, crate::codec::ReadFault> {
-            if reader.marker_in_tag()? == 0 {
-                return Ok(None);
-            }
-            <Self as crate::codec::Value>::read(reader, context).map(Some)
+    fn write_nullable(value: Option<&Self>, writer: &mut Writer, context: Context) {
+        writer.put(i8::to_be_bytes(if value.is_some() { 1 } else { -1 }));
+        if let Some(value) = value {
+            value.write(writer, context);
         }
+    }
 
-        fn measure_nullable_in_tag(
-            value: Option<&Self>,
-            measure: &mut crate::codec::Measure,
-            context: crate::codec::Context,
-        ) -> Result<(), crate::codec::MeasureFault> {
-            <Self as crate::codec::Nullable>::measure_nullable(value, measure, context)
+    fn read_nullable_in_tag(
+        reader: &mut Reader<'_>,
+        context: Context,
+    ) -> Result<Option<Self>, ReadFault> {
+        if reader.marker_in_tag()? == 0 {
+            return Ok(None);
         }
+        Self::read(reader, context).map(Some)
+    }
 
-        fn write_nullable_in_tag(
-            value: Option<&Self>,
-            writer: &mut crate::codec::Writer,
-            context: crate::codec::Context,
-        ) {
-            writer.marker(i8::from(value.is_some()));
-            if let Some(value) = value {
-                crate::codec::Value::write(value, writer, context);
-            }
+    fn write_nullable_in_tag(value: Option<&Self>, writer: &mut Writer, context: Context) {
+        writer.put([u8::from(value.is_some())]);
+        if let Some(value) = value {
+            value.write(writer, context);
         }
-    };
+    }
 }
-
-pub(crate) use nullable_struct;

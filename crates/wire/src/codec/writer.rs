@@ -38,6 +38,19 @@ impl Writer {
         }
     }
 
+    /// Takes the room that `measure` found and four bytes for the size, which it writes.
+    pub(crate) fn of_frame(measure: &mut Measure) -> Self {
+        let len = measure.len();
+        measure.add(size_of::<i32>());
+        let mut writer = Self::new(measure);
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "measured as 31 bits at most"
+        )]
+        writer.put((len as u32).to_be_bytes());
+        writer
+    }
+
     /// Gives what was written.
     ///
     /// # Panics
@@ -70,12 +83,6 @@ impl Writer {
             self.copied
                 .extend_from_slice(varint::encode_u32(value).as_slice());
         }
-    }
-
-    /// The byte that says whether a nullable struct is there.
-    #[inline]
-    pub(crate) fn marker(&mut self, marker: i8) {
-        self.put(marker.to_be_bytes());
     }
 
     /// The length in front of bytes or an array; measuring has seen that it fits.

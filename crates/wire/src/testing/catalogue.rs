@@ -1,7 +1,8 @@
-//! The list. Requests and responses come out of [`ApiKey`](crate::ApiKey)'s table, metadata records
-//! out of the enums of their logs.
+//! The list. Requests and responses come out of [`ApiKey`](crate::ApiKey)'s table, records of the
+//! coordinators out of the enums over their keys, metadata records out of the enums of their logs.
 
 use super::{Entry, Kind, data, entry};
+use crate::coordinator::{ConsumerOffsetsKey, ShareGroupStateKey, TransactionStateKey};
 use crate::data::aborted_txn::AbortedTxn;
 use crate::data::consumer_protocol::{ConsumerProtocolAssignment, ConsumerProtocolSubscription};
 use crate::data::control_record_type_schema::ControlRecordTypeSchema;
@@ -38,5 +39,8 @@ pub fn catalogue() -> Vec<Entry> {
     data::<VotersRecord>(&mut entries);
     ClusterMetadataRecord::add_to_catalogue(&mut entries);
     RemoteLogMetadataRecord::add_to_catalogue(&mut entries);
+    entries.extend(ConsumerOffsetsKey::messages());
+    entries.extend(TransactionStateKey::messages());
+    entries.extend(ShareGroupStateKey::messages());
     entries
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rustix::io::Errno;
 
 use super::tree::NodeId;
-use super::{SimDisk, State};
+use super::{LEN_MAX, SimDisk, State};
 use crate::disk::{DiskFile, Metadata, OpenMode};
 use crate::disk_error::{DiskError, DiskOperation};
 
@@ -63,7 +63,7 @@ impl SimFile {
 
     fn sync(&self, with_modified: bool) -> Result<(), DiskError> {
         let node = self.0.node;
-        self.0.disk.call_with_fault(
+        self.0.disk.call_that_leaves_marks(
             DiskOperation::Sync,
             &self.0.path,
             |state| {
@@ -101,7 +101,7 @@ impl DiskFile for SimFile {
         position: u64,
     ) -> Result<(), DiskError> {
         let node = self.0.node;
-        self.0.disk.call_with_fault(
+        self.0.disk.call_that_leaves_marks(
             DiskOperation::Write,
             &self.0.path,
             |state| {
@@ -124,6 +124,9 @@ impl DiskFile for SimFile {
     fn set_len(&self, len: u64) -> Result<(), DiskError> {
         self.call(DiskOperation::SetLen, |state, node| {
             self.for_writing()?;
+            if len > LEN_MAX {
+                return Err(Errno::INVAL);
+            }
             state.change(node, |content, _| {
                 content.set_len(len);
                 Ok(())
@@ -134,6 +137,9 @@ impl DiskFile for SimFile {
     fn allocate(&self, len: u64) -> Result<(), DiskError> {
         self.call(DiskOperation::Allocate, |state, node| {
             self.for_writing()?;
+            if len > LEN_MAX {
+                return Err(Errno::FBIG);
+            }
             state.change(node, |content, free| {
                 if content.allocate(len, free) {
                     Ok(())

@@ -2,6 +2,7 @@
 
 use std::io::ErrorKind;
 
+use proptest::prelude::*;
 use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::task::JoinHandle;
 
@@ -348,6 +349,74 @@ async fn names_lead_to_the_addresses_they_were_given() {
     pair.net.set_name("brokers", &[]);
     let error = pair.client.resolve("brokers", PORT).await.unwrap_err();
     assert_eq!(error.kind(), NetErrorKind::NoSuchHost);
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Write(usize),
+    Read(usize),
+    PassMs(u64),
+    LatencyMs(u64),
+    SegmentBytesMax(usize),
+    Cut,
+    Heal,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => (1..100_000usize).prop_map(Step::Write),
+        4 => (1..100_000usize).prop_map(Step::Read),
+        4 => (0..50u64).prop_map(Step::PassMs),
+        1 => (0..50u64).prop_map(Step::LatencyMs),
+        1 => (1..100_000usize).prop_map(Step::SegmentBytesMax),
+        1 => Just(Step::Cut),
+        1 => Just(Step::Heal),
+    ]
+}
+
+/// Takes the steps, then lets everything arrive; returns what was sent and what was received.
+async fn sent_and_received(steps: Vec<Step>) -> (Vec<u8>, Vec<u8>) {
+    let pair = Pair::new();
+    let (client_ip, server_ip) = pair.ips();
+    let (mut client, mut server) = pair.connected().await;
+    let (mut sent, mut received) = (Vec::new(), Vec::new());
+    for step in steps {
+        match step {
+            Step::Write(len) => {
+                let from = sent.len();
+                let bytes: Vec<u8> = (from..from + len).map(|at| at.to_le_bytes()[0]).collect();
+                if let Some(written) = client.write(&bytes).poll_once().await {
+                    sent.extend(&bytes[..written.unwrap()]);
+                }
+            }
+            Step::Read(len) => {
+                let mut buffer = vec![0; len];
+                if let Some(read) = server.read(&mut buffer).poll_once().await {
+                    received.extend(&buffer[..read.unwrap()]);
+                }
+            }
+            Step::PassMs(ms) => pair.clock.advance(Duration::from_millis(ms)),
+            Step::LatencyMs(ms) => pair.net.set_default_latency(Duration::from_millis(ms)),
+            Step::SegmentBytesMax(bytes) => pair.net.set_segment_bytes_max(bytes),
+            Step::Cut => pair.net.cut(client_ip, server_ip),
+            Step::Heal => pair.net.heal(client_ip, server_ip),
+        }
+        assert!(received.len() <= sent.len() && sent.len() - received.len() <= 64 << 10);
+    }
+    drop(client);
+    pair.net.heal(client_ip, server_ip);
+    pair.clock.advance(Duration::from_secs(1));
+    server.read_to_end(&mut received).await.unwrap();
+    (sent, received)
+}
+
+proptest! {
+    #[test]
+    fn all_bytes_arrive_in_order(steps in prop::collection::vec(step(), 1..60)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let (sent, received) = runtime.block_on(sent_and_received(steps));
+        prop_assert!(sent == received, "{} bytes sent, {} received", sent.len(), received.len());
+    }
 }
 
 /// A look at a future that is then dropped.
