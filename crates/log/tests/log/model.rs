@@ -400,6 +400,31 @@ impl Pair {
         let end = self.model.end;
         self.model.epochs.retain(|it| it.1 < end);
         self.model.cut_epochs();
+        if !was_clean {
+            self.adopt_epochs();
+        }
+    }
+
+    /// Recovery may drop epochs that have no record to be read, and must keep the others.
+    fn adopt_epochs(&mut self) {
+        let found = self.epochs();
+        let model = &mut self.model;
+        assert!(found.iter().all(|it| model.epochs.contains(it)));
+        let has_records = |(of, start): &(i32, i64)| {
+            let mut kept = model.kept.iter();
+            kept.any(|it| it.leader_epoch == *of && it.last >= model.start.max(*start))
+        };
+        let needed = model.epochs.iter().filter(|it| has_records(it));
+        assert!(needed.into_iter().all(|it| found.contains(it)));
+        model.epochs = found;
+    }
+
+    fn epochs(&self) -> Vec<(i32, i64)> {
+        let epochs = self.bed.log.epochs();
+        let pairs = epochs
+            .iter()
+            .map(|it| (it.epoch.get(), it.start_offset.get()));
+        pairs.collect()
     }
 
     fn compare(&self, limit: u32) {
@@ -418,12 +443,7 @@ impl Pair {
             )
         );
         assert_eq!(log.last_stable_offset(), offset(model.last_stable()));
-        let epochs: Vec<_> = log
-            .epochs()
-            .iter()
-            .map(|it| (it.epoch.get(), it.start_offset.get()))
-            .collect();
-        assert_eq!(epochs, model.epochs);
+        assert_eq!(self.epochs(), model.epochs);
         self.compare_batches();
         self.compare_reads(limit);
         self.compare_times();
