@@ -138,6 +138,6 @@ fn sync<D: Disk>(log: &PartitionLog<D>) -> Result<Offset, FlushError> {
     if log.is_failed() {
         return Err(Unavailable::Failed.into());
     }
-    log.flushed(flush.up_to());
+    log.flushed(&flush);
     Ok(log.recovery_point())
 }

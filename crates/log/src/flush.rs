@@ -24,6 +24,8 @@ pub struct Flush<D: Disk> {
     /// Producer snapshots that were written since the last flush.
     snapshots: Vec<PathBuf>,
     syncs: Arc<Syncs>,
+    /// How often the log had been cut when it was taken out.
+    cuts: u64,
     up_to: Offset,
 }
 
@@ -145,18 +147,23 @@ impl<D: Disk> Log<D> {
             segments,
             snapshots: self.snapshots.take_unsynced(),
             syncs: self.syncs.clone(),
+            cuts: self.cuts(),
             up_to,
         }))
     }
 
-    /// Notes that a flush has run well: everything below `up_to` is durable. Never goes back; a
-    /// log that has failed takes no notice.
-    pub fn flushed(&mut self, up_to: Offset) {
-        if self.condition == Condition::Failed {
+    /// Notes that a flush has run well: everything below [`Flush::up_to`] is durable. Never goes
+    /// back. A log that has failed takes no notice, and neither does one that was cut since: the
+    /// offsets may stand for other records by now.
+    pub fn flushed(&mut self, flush: &Flush<D>) {
+        if self.condition == Condition::Failed || self.cuts() != flush.cuts {
             return;
         }
-        let up_to = up_to.min(self.log_end_offset());
-        self.recovery_point = self.recovery_point.max(up_to);
+        self.recovery_point = self.recovery_point.max(flush.up_to);
+    }
+
+    fn cuts(&self) -> u64 {
+        self.shared.bounds.lock().cuts
     }
 
     /// Syncs here and now. Blocks.
@@ -169,7 +176,7 @@ impl<D: Disk> Log<D> {
         };
         let ran = flush.run();
         self.or_fail(ran)?;
-        self.flushed(flush.up_to());
+        self.flushed(&flush);
         Ok(())
     }
 }

@@ -202,6 +202,16 @@ impl<D: Disk> Log<D> {
         self.shared.epochs.read().latest().map(|it| it.epoch)
     }
 
+    /// The greatest leader epoch that the log knows below this one.
+    pub fn epoch_before(&self, epoch: LeaderEpoch) -> Option<EpochStart> {
+        self.shared.epochs.read().previous(epoch)
+    }
+
+    /// The smallest leader epoch that the log knows above this one.
+    pub fn epoch_after(&self, epoch: LeaderEpoch) -> Option<EpochStart> {
+        self.shared.epochs.read().next(epoch)
+    }
+
     /// The leader epochs, oldest first.
     pub fn epochs(&self) -> Vec<EpochStart> {
         self.shared.epochs.read().entries().to_vec()

@@ -100,16 +100,6 @@ impl<D: Disk> OffsetIndex<D> {
         self.entries.is_full()
     }
 
-    /// The last entry's offset, or the base offset.
-    pub(crate) fn last_offset(&self) -> Offset {
-        self.last.map_or(self.base_offset, |last| last.offset)
-    }
-
-    /// Whether the offset can be written relative to the base offset.
-    pub(crate) fn reaches(&self, offset: Offset) -> bool {
-        self.relative(offset).is_some()
-    }
-
     fn relative(&self, offset: Offset) -> Option<u32> {
         let relative = offset.get().checked_sub(self.base_offset.get())?;
         let relative = i32::try_from(relative).ok()?;
@@ -198,12 +188,6 @@ impl<D: Disk> OffsetIndex<D> {
         self.entries.truncate(len)?;
         self.last = self.entries.last()?.map(|entry| decode(base, &entry));
         Ok(())
-    }
-
-    /// Drops all entries.
-    pub(crate) fn clear(&mut self) -> Result<(), DiskError> {
-        self.last = None;
-        self.entries.truncate(0)
     }
 
     /// Writes and syncs what there is.
@@ -380,7 +364,7 @@ mod tests {
                 index.trim().unwrap();
                 let index = open(&directory, 400).unwrap();
                 assert_eq!(index.len(), kept + 1);
-                assert_eq!(index.last_offset(), Offset::new(100));
+                assert_eq!(index.last.unwrap().offset, Offset::new(100));
             }
         }
     }
@@ -431,7 +415,6 @@ mod tests {
         for offset in [44, 45 + (1 << 31), i64::MAX, i64::MIN] {
             let refused = index.append(at(offset, 0));
             assert!(matches!(refused, Err(IndexError::OutOfReach { .. })));
-            assert!(!index.reaches(Offset::new(offset)));
         }
         index.append(at(45 + i64::from(i32::MAX), 0)).unwrap();
         assert_eq!(index.len(), 1);

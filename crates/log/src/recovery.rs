@@ -71,8 +71,22 @@ impl<D: Disk> Recovery<'_, D> {
                 log_start: self.options.log_start,
                 epochs: &former_epochs,
             };
-            let recovered = recover(&segment, self.config, trust, self.epochs, &mut producers)?;
+            let mut recovered = recover(&segment, self.config, trust, self.epochs, &mut producers)?;
             self.opening.segments_recovered += 1;
+            next = self
+                .segments
+                .range(base_offset + 1..)
+                .next()
+                .map(|it| *it.0);
+            if let Some(damage) = &mut recovered.damage
+                && let DamageKind::OutOfReach(first) = damage.kind
+                && next.is_some_and(|follower| follower < first)
+            {
+                // No checksum covers a batch's offset. One that leaps over the segments behind
+                // was never given out, so this is no overlong segment.
+                damage.kind = DamageKind::Broken;
+                segment.cut(damage.cut.position)?;
+            }
             if let Some(damage) = &recovered.damage {
                 self.settle(damage, &segment)?;
             }

@@ -292,6 +292,19 @@ fn lg_054_the_append_that_makes_enough_unsynced_records_asks_for_a_sync() {
     assert!(bed.append(&Batch::of(3)).flush_is_due);
 }
 
+/// Covers LG-056.
+#[test]
+fn a_flush_from_before_a_cut_says_nothing_of_what_follows() {
+    let mut bed = Bed::new(small());
+    bed.fill(10);
+    let flush = bed.log.begin_flush().unwrap().unwrap();
+    flush.run().unwrap();
+    bed.log.truncate_to(offset(5), 0).unwrap();
+    bed.fill(5);
+    bed.log.flushed(&flush);
+    assert!(bed.log.recovery_point() <= offset(5));
+}
+
 /// Covers LG-055, LG-056.
 #[test]
 fn a_flush_makes_durable_what_was_there_when_it_was_taken_out() {
@@ -308,13 +321,14 @@ fn a_flush_makes_durable_what_was_there_when_it_was_taken_out() {
     bed.fill(5);
     assert_eq!(bed.log.recovery_point(), offset(0));
     flush.run().unwrap();
-    bed.log.flushed(flush.up_to());
+    bed.log.flushed(&flush);
     assert_eq!(bed.log.recovery_point(), offset(30));
-    // Never back, never past the end.
-    bed.log.flushed(offset(3));
-    assert_eq!(bed.log.recovery_point(), offset(30));
-    bed.log.flushed(offset(1000));
+    let later = bed.log.begin_flush().unwrap().unwrap();
+    later.run().unwrap();
+    bed.log.flushed(&later);
     assert_eq!(bed.log.recovery_point(), offset(35));
+    bed.log.flushed(&flush);
+    assert_eq!(bed.log.recovery_point(), offset(35), "never back");
 
     let after = bed.disk.crash(Crash::PowerLossLosingAll);
     let names = after.list("/data/topic-0".as_ref()).unwrap();

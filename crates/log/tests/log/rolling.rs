@@ -196,7 +196,7 @@ fn lg_065_the_recovery_point_follows_once_the_old_segment_is_synced() {
     assert_eq!(bed.log.recovery_point(), offset(0));
     let flush = bed.log.begin_flush().unwrap().unwrap();
     flush.run().unwrap();
-    bed.log.flushed(flush.up_to());
+    bed.log.flushed(&flush);
     assert_eq!(bed.log.recovery_point(), offset(5));
 }
 
