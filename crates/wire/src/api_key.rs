@@ -55,7 +55,7 @@ macro_rules! api_keys {
 }
 
 macro_rules! facts {
-    (gone $($rest:tt)*) => {
+    (gone) => {
         None
     };
     ($($request:ident)::+) => {

@@ -150,8 +150,7 @@ where
 /// Adds the key of a coordinator's record and its value.
 pub(crate) fn record<K>(entries: &mut Vec<Entry>)
 where
-    K: RecordKey + crate::serialize::SerializeAt,
-    K::Value: crate::serialize::SerializeAt,
+    K: RecordKey<Value: Listed> + Listed,
 {
     let key = Some(K::RECORD_TYPE);
     entries.push(entry::<K>(Kind::CoordinatorKey, key));

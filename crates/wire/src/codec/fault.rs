@@ -72,6 +72,16 @@ pub enum Malformed {
         /// The bytes behind it.
         left: usize,
     },
+    /// The elements would take more memory than is allowed for all arrays of the message.
+    #[error("{count} elements would take {memory} bytes of memory, {left} are left")]
+    TooMuchMemory {
+        /// The number of elements.
+        count: u32,
+        /// The memory that they take, without what they in turn hold.
+        memory: usize,
+        /// How much may still be taken.
+        left: usize,
+    },
     /// A string longer than 32767 bytes.
     #[error("a string of {length} bytes is too long")]
     StringTooLong {

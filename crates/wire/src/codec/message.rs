@@ -14,6 +14,13 @@ use super::versions::Versions;
 use super::writer::Writer;
 use crate::api_key::ApiKey;
 
+/// How many bytes of memory arrays may take for each byte of a body. What takes most is a struct
+/// of many strings, each of 32 bytes, where a byte on the wire stands for an empty one.
+const MEMORY_PER_BYTE_MAX: usize = 32;
+
+/// Arrays may always take so many bytes of memory.
+const MEMORY_MAX_MIN: usize = 64 * 1024;
+
 /// A message: a request, a response, a header, or a record of an internal log.
 ///
 /// The struct's fields are the schema; this trait reads and writes it in one of its versions.
@@ -51,16 +58,33 @@ pub trait Message:
     /// that is an error is the caller's to say (a broker ignores it in requests). Strings, bytes
     /// and records are slices of `body` and keep its buffer alive.
     ///
+    /// Memory is taken for the elements of arrays alone: at most 64 KiB and 32 times the length
+    /// of `body`, which no sensible message comes near.
+    ///
     /// # Errors
     /// [`DecodeError::UnsupportedVersion`]; [`DecodeError::Malformed`] if the bytes are not a
     /// message of that version. `body` is then untouched.
     fn decode(body: &mut Bytes, version: i16) -> Result<Self, DecodeError> {
+        let memory_max = body.len().saturating_mul(MEMORY_PER_BYTE_MAX);
+        Self::decode_within(body, version, memory_max.saturating_add(MEMORY_MAX_MIN))
+    }
+
+    /// As [`Self::decode`], with another limit on the memory that is taken.
+    ///
+    /// # Errors
+    /// As there; [`Malformed::TooMuchMemory`](super::Malformed::TooMuchMemory) is what the limit
+    /// leads to.
+    fn decode_within(
+        body: &mut Bytes,
+        version: i16,
+        memory_max: usize,
+    ) -> Result<Self, DecodeError> {
         let context = context_of::<Self>(version).ok_or(DecodeError::UnsupportedVersion {
             message: Self::NAME,
             version,
             versions: Self::VERSIONS,
         })?;
-        let mut reader = Reader::new(body);
+        let mut reader = Reader::new(body, memory_max);
         match Self::read(&mut reader, context) {
             Ok(message) => {
                 let read = body.len() - reader.left();

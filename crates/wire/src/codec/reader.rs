@@ -20,6 +20,8 @@ const RESERVED_PER_BYTE_LEFT: usize = 4;
 pub struct Reader<'a> {
     body: &'a Bytes,
     rest: &'a [u8],
+    /// How many bytes of memory the elements of arrays may still take.
+    memory_left: usize,
 }
 
 /// A tagged section while it is read.
@@ -31,8 +33,12 @@ pub(crate) struct Tags<'a> {
 }
 
 impl<'a> Reader<'a> {
-    pub(crate) fn new(body: &'a Bytes) -> Self {
-        Self { body, rest: body }
+    pub(crate) fn new(body: &'a Bytes, memory_max: usize) -> Self {
+        Self {
+            body,
+            rest: body,
+            memory_left: memory_max,
+        }
     }
 
     /// How many bytes of the body are not read yet.
@@ -170,10 +176,10 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the count of an array whose elements take `len_min` bytes or more each; `None` is
-    /// null. So many elements can be there.
+    /// Reads the count of an array whose elements take `len_min` bytes or more each on the wire;
+    /// `None` is null. So many elements can be there, and there is memory for them.
     #[inline]
-    pub(super) fn count(
+    pub(super) fn count<T>(
         &mut self,
         context: Context,
         len_min: usize,
@@ -194,10 +200,24 @@ impl<'a> Reader<'a> {
                 },
             ));
         }
+        let memory = count as usize * size_of::<T>();
+        match self.memory_left.checked_sub(memory) {
+            Some(left) => self.memory_left = left,
+            None => {
+                return Err(self.fault_at(
+                    start,
+                    Malformed::TooMuchMemory {
+                        count,
+                        memory,
+                        left: self.memory_left,
+                    },
+                ));
+            }
+        }
         Ok(Some(count as usize))
     }
 
-    /// For how many of `count` elements room is taken at once.
+    /// For how many of `count` elements, which are still to come, room is taken at once.
     #[inline]
     pub(super) fn room<T>(&self, count: usize) -> usize {
         let room = self.rest.len().saturating_mul(RESERVED_PER_BYTE_LEFT);

@@ -190,7 +190,7 @@ impl<T: Value> Value for Vec<T> {
 
 impl<T: Value> Nullable for Vec<T> {
     fn read_nullable(reader: &mut Reader<'_>, context: Context) -> Result<Option<Self>, ReadFault> {
-        match reader.count(context, T::LEN_MIN)? {
+        match reader.count::<T>(context, T::LEN_MIN)? {
             Some(0) => Ok(Some(Self::new())),
             Some(count) => T::read_many(reader, count, context).map(Some),
             None => Ok(None),

@@ -29,11 +29,17 @@ pub trait Value: Sized {
         count: usize,
         context: Context,
     ) -> Result<Vec<Self>, ReadFault> {
-        let mut values = Vec::with_capacity(reader.room::<Self>(count));
-        for index in 0..count {
-            match Self::read(reader, context) {
-                Ok(value) => values.push(value),
-                Err(fault) => return Err(fault.at(index)),
+        let mut values = Vec::new();
+        while values.len() < count {
+            let left = count - values.len();
+            // At least as many as are there, so that it grows by doubling.
+            let room = reader.room::<Self>(left).max(values.len()).max(1).min(left);
+            values.reserve_exact(room);
+            for _ in 0..room {
+                match Self::read(reader, context) {
+                    Ok(value) => values.push(value),
+                    Err(fault) => return Err(fault.at(values.len())),
+                }
             }
         }
         Ok(values)

@@ -483,6 +483,48 @@ fn what_no_length_can_say_is_refused() {
 }
 
 #[test]
+fn memory_for_arrays_has_a_limit() {
+    // Pairs take 6 bytes on the wire at least, and many times that in memory.
+    let pairs = |count: usize| {
+        let count_digits = u32::try_from(count).expect("small").to_be_bytes();
+        let head = format!("00000000 {}", hex::encode(count_digits));
+        super::hex(&(head + &"0000 0000".repeat(count) + "00000000"))
+    };
+    let memory = |count| count * size_of::<Pair>();
+    let mut body = pairs(1000);
+    assert_eq!(
+        Lists::decode_within(&mut body, 0, memory(1000) - 1),
+        Err(crate::DecodeError::Malformed {
+            message: "Lists",
+            version: 0,
+            field: refused_field("pairs"),
+            position: 4,
+            reason: Malformed::TooMuchMemory {
+                count: 1000,
+                memory: memory(1000),
+                left: memory(1000) - 1
+            }
+        })
+    );
+    assert_eq!(body, pairs(1000));
+    let read = Lists::decode_within(&mut body, 0, memory(1000)).expect("within the limit");
+    assert_eq!(read.pairs.map(|pairs| pairs.len()), Some(1000));
+
+    // Without a limit given, one holds that messages do not come near.
+    let mut body = pairs(1_000_000);
+    assert!(Lists::decode(&mut body, 0).is_ok());
+}
+
+/// The path to a field of the message itself.
+fn refused_field(name: &'static str) -> crate::FieldPath {
+    let error = crate::codec::ReadFault::malformed(0, Malformed::Null).within(name);
+    match error.into_error("", 0) {
+        crate::DecodeError::Malformed { field, .. } => field,
+        other @ crate::DecodeError::UnsupportedVersion { .. } => panic!("{other}"),
+    }
+}
+
+#[test]
 fn elements_cannot_be_read_without_bytes_for_them() {
     /// Takes no bytes in version 0, as no real struct does.
     #[derive(Debug, Clone, PartialEq, Struct)]
