@@ -185,7 +185,7 @@ impl<D: Disk> LogDirectory<D> {
             Some(found) => check_owner(found, path, owner)?,
         }
         let id = found.as_ref().and_then(|it| it.directory_id);
-        let id = id.unwrap_or_else(|| Uuid::random(random));
+        let id = id.unwrap_or_else(|| Uuid::from_random(random()));
         let wanted = MetaProperties {
             cluster_id: Some(owner.cluster_id.clone()),
             node_id: Some(owner.node_id),

@@ -84,10 +84,6 @@ impl<D: Disk, const N: usize> EntryFile<D, N> {
         self.written + self.tail.len() as u64
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// Entries that there may be at most.
     pub(crate) fn capacity(&self) -> u64 {
         self.capacity

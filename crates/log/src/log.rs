@@ -202,6 +202,16 @@ impl<D: Disk> Log<D> {
         self.shared.epochs.read().latest().map(|it| it.epoch)
     }
 
+    /// The greatest leader epoch below this one that the log knows.
+    pub fn epoch_before(&self, epoch: LeaderEpoch) -> Option<EpochStart> {
+        self.shared.epochs.read().previous(epoch)
+    }
+
+    /// The smallest leader epoch above this one that the log knows.
+    pub fn epoch_after(&self, epoch: LeaderEpoch) -> Option<EpochStart> {
+        self.shared.epochs.read().next(epoch)
+    }
+
     /// The leader epochs, oldest first.
     pub fn epochs(&self) -> Vec<EpochStart> {
         self.shared.epochs.read().entries().to_vec()

@@ -7,8 +7,9 @@
 //! version=1
 //! ```
 //!
-//! Version 0, of brokers that used ZooKeeper, has `broker.id` instead of `node.id`.
+//! Version 0, of brokers that used `ZooKeeper`, has `broker.id` instead of `node.id`.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use klamm_io::{Disk, DiskError};
@@ -96,9 +97,9 @@ impl MetaProperties {
         let node_id = self.node_id.expect("version 1 has a node");
         let mut text = format!("#\ncluster.id={}\n", escaped(cluster_id));
         if let Some(id) = self.directory_id {
-            text += &format!("directory.id={id}\n");
+            writeln!(text, "directory.id={id}").expect("a string takes any text");
         }
-        text += &format!("node.id={node_id}\nversion=1\n");
+        write!(text, "node.id={node_id}\nversion=1\n").expect("a string takes any text");
         small_file::replace(disk, &Self::path(directory), &text)
     }
 }

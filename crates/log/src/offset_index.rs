@@ -51,7 +51,7 @@ impl<D: Disk> OffsetIndex<D> {
             base_offset,
             last: None,
         };
-        index.last = index.entries.last()?.map(|entry| index.decode(&entry));
+        index.last = index.entries.last()?.map(|entry| index.decode(entry));
         index.check()?;
         Ok(index)
     }
@@ -98,16 +98,6 @@ impl<D: Disk> OffsetIndex<D> {
     /// Whether the log must roll before another entry.
     pub(crate) fn is_full(&self) -> bool {
         self.entries.is_full()
-    }
-
-    /// The last entry's offset, or the base offset.
-    pub(crate) fn last_offset(&self) -> Offset {
-        self.last.map_or(self.base_offset, |last| last.offset)
-    }
-
-    /// Whether the offset can be written relative to the base offset.
-    pub(crate) fn reaches(&self, offset: Offset) -> bool {
-        self.relative(offset).is_some()
     }
 
     fn relative(&self, offset: Offset) -> Option<u32> {
@@ -162,7 +152,7 @@ impl<D: Disk> OffsetIndex<D> {
         }
         let after = self
             .entries
-            .partition_point(|entry| self.decode(entry).offset <= target)?;
+            .partition_point(|entry| self.decode(*entry).offset <= target)?;
         match after.checked_sub(1) {
             Some(index) => Ok(self.entry(index)?.unwrap_or(start)),
             None => Ok(start),
@@ -179,14 +169,14 @@ impl<D: Disk> OffsetIndex<D> {
         let position = u64::from(from.position) + u64::from(size);
         let index = self
             .entries
-            .partition_point(|entry| u64::from(self.decode(entry).position) < position)?;
+            .partition_point(|entry| u64::from(self.decode(*entry).position) < position)?;
         self.entry(index)
     }
 
     /// The entry at `index`, `None` past the last.
     pub(crate) fn entry(&self, index: u64) -> Result<Option<OffsetPosition>, DiskError> {
         let entry = self.entries.get(index)?;
-        Ok(entry.map(|entry| self.decode(&entry)))
+        Ok(entry.map(|entry| self.decode(entry)))
     }
 
     /// Drops the entries at and behind this offset.
@@ -194,16 +184,10 @@ impl<D: Disk> OffsetIndex<D> {
         let base = self.base_offset;
         let len = self
             .entries
-            .partition_point(|entry| decode(base, entry).offset < offset)?;
+            .partition_point(|entry| decode(base, *entry).offset < offset)?;
         self.entries.truncate(len)?;
-        self.last = self.entries.last()?.map(|entry| decode(base, &entry));
+        self.last = self.entries.last()?.map(|entry| decode(base, entry));
         Ok(())
-    }
-
-    /// Drops all entries.
-    pub(crate) fn clear(&mut self) -> Result<(), DiskError> {
-        self.last = None;
-        self.entries.truncate(0)
     }
 
     /// Writes and syncs what there is.
@@ -221,12 +205,12 @@ impl<D: Disk> OffsetIndex<D> {
         self.entries.set_path(path);
     }
 
-    fn decode(&self, entry: &[u8; ENTRY_LEN]) -> OffsetPosition {
+    fn decode(&self, entry: [u8; ENTRY_LEN]) -> OffsetPosition {
         decode(self.base_offset, entry)
     }
 }
 
-fn decode(base_offset: Offset, entry: &[u8; ENTRY_LEN]) -> OffsetPosition {
+fn decode(base_offset: Offset, entry: [u8; ENTRY_LEN]) -> OffsetPosition {
     let (relative, position) = entry.split_at(4);
     let number = |bytes: &[u8]| {
         bytes
@@ -380,7 +364,7 @@ mod tests {
                 index.trim().unwrap();
                 let index = open(&directory, 400).unwrap();
                 assert_eq!(index.len(), kept + 1);
-                assert_eq!(index.last_offset(), Offset::new(100));
+                assert_eq!(index.last().map(|it| it.offset), Some(Offset::new(100)));
             }
         }
     }
@@ -431,7 +415,6 @@ mod tests {
         for offset in [44, 45 + (1 << 31), i64::MAX, i64::MIN] {
             let refused = index.append(at(offset, 0));
             assert!(matches!(refused, Err(IndexError::OutOfReach { .. })));
-            assert!(!index.reaches(Offset::new(offset)));
         }
         index.append(at(45 + i64::from(i32::MAX), 0)).unwrap();
         assert_eq!(index.len(), 1);

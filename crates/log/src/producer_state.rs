@@ -14,7 +14,7 @@ mod transactions;
 
 use std::collections::HashMap;
 
-use klamm_primitives::{Offset, ProducerEpoch, ProducerId};
+use klamm_primitives::{Offset, ProducerId};
 
 pub(crate) use self::append::{Append, Appended, Batch, Marker, Origin};
 pub use self::append::{ProducerStateError, SequenceFacts};
@@ -22,7 +22,7 @@ pub(crate) use self::entry::Entry;
 pub(crate) use self::snapshot::SnapshotEntry;
 pub use self::snapshot::SnapshotError;
 pub(crate) use self::snapshot_files::SnapshotFiles;
-pub(crate) use self::transactions::{Completed, Transactions};
+pub(crate) use self::transactions::Transactions;
 
 /// The producers of one log, and their transactions.
 #[derive(Debug, Clone, Default)]
@@ -146,11 +146,6 @@ impl ProducerStates {
             states.entries.insert(kept.producer_id, entry);
         }
         states
-    }
-
-    /// The epoch that a producer was last known by.
-    pub(crate) fn epoch_of(&self, id: ProducerId) -> Option<ProducerEpoch> {
-        self.entries.get(&id).map(Entry::epoch)
     }
 }
 

@@ -173,12 +173,6 @@ impl<D: Disk> TimeIndex<D> {
         Ok(())
     }
 
-    /// Drops all entries.
-    pub(crate) fn clear(&mut self) -> Result<(), DiskError> {
-        self.last = None;
-        self.entries.truncate(0)
-    }
-
     /// Writes and syncs what there is.
     pub(crate) fn sync(&mut self) -> Result<(), DiskError> {
         self.entries.sync()
@@ -291,7 +285,7 @@ mod tests {
         assert_eq!(index.len(), 2);
         assert_eq!(index.last(), Some(at(20, 65)));
         assert_eq!(index.look_up(100).unwrap(), at(20, 65));
-        index.clear().unwrap();
+        index.truncate_to(Offset::new(45)).unwrap();
         assert_eq!(index.last(), None);
         assert_eq!(index.look_up(100).unwrap(), at(-1, 45));
     }

@@ -11,7 +11,7 @@
 //! Marker offsets rise. Most segments have none, so the file is made with the first entry and
 //! opened only while it is used.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use klamm_io::{Disk, DiskError, DiskErrorKind, DiskFile, OpenMode};
 use klamm_primitives::{Offset, ProducerId};
@@ -156,18 +156,6 @@ impl<D: Disk> TransactionIndex<D> {
         Ok(())
     }
 
-    /// Drops all entries, whatever they hold.
-    pub(crate) fn clear(&mut self) -> Result<(), DiskError> {
-        if self.len > 0 {
-            self.disk
-                .open(&self.path, OpenMode::ReadWrite)?
-                .set_len(0)?;
-        }
-        self.len = 0;
-        self.last_offset = None;
-        Ok(())
-    }
-
     /// Makes durable what was changed. A file that was removed meanwhile is fine.
     pub(crate) fn sync(&mut self) -> Result<(), DiskError> {
         if !self.is_dirty {
@@ -182,19 +170,9 @@ impl<D: Disk> TransactionIndex<D> {
         Ok(())
     }
 
-    /// Whether there is a file.
-    pub(crate) fn has_entries(&self) -> bool {
-        self.len > 0
-    }
-
     /// Says that the file has another name by now.
     pub(crate) fn set_path(&mut self, path: PathBuf) {
         self.path = path;
-    }
-
-    /// Where the file is.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
     }
 
     fn decode(&self, entry: &[u8; ENTRY_LEN]) -> Result<AbortedTransaction, IndexError> {
@@ -302,7 +280,6 @@ mod tests {
         let mut index = open(&directory).unwrap();
         index.sync().unwrap();
         index.truncate_to(Offset::ZERO).unwrap();
-        index.clear().unwrap();
         assert!(!path(&directory).exists());
 
         for last in [110, 120, 130] {

@@ -1,8 +1,9 @@
 //! Tests of the producers' state as a whole.
 
-use klamm_primitives::Sequence;
+use klamm_primitives::{ProducerEpoch, Sequence};
 
 use super::append::Marker;
+use super::transactions::Completed;
 use super::*;
 
 const DAY_MS: i64 = 86_400_000;
@@ -134,7 +135,10 @@ fn a_new_producer_epoch_begins_with_sequence_0() {
     write(&mut states, Origin::Client, batch(1, 0, 0, 0, 3)).unwrap();
     assert!(write(&mut states, Origin::Client, batch(1, 1, 3, 3, 1)).is_err());
     write(&mut states, Origin::Client, batch(1, 1, 0, 3, 1)).unwrap();
-    assert_eq!(states.epoch_of(id(1)), Some(ProducerEpoch::new(1)));
+    assert_eq!(
+        states.get(id(1)).map(Entry::epoch),
+        Some(ProducerEpoch::new(1))
+    );
 }
 
 #[test]
@@ -330,7 +334,10 @@ fn lg_160_a_marker_of_a_higher_epoch_raises_the_known_one() {
         "an equal one keeps the batches"
     );
     mark(&mut states, Origin::Coordinator, marker(1, 4, 0, 2, true)).unwrap();
-    assert_eq!(states.epoch_of(id(1)), Some(ProducerEpoch::new(4)));
+    assert_eq!(
+        states.get(id(1)).map(Entry::epoch),
+        Some(ProducerEpoch::new(4))
+    );
     assert_eq!(last_sequence(&states, 1), -1);
 }
 

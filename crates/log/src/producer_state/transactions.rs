@@ -62,9 +62,4 @@ impl Transactions {
             .copied()
             .unwrap_or(completed.last_offset + 1)
     }
-
-    /// The open transactions by first offset.
-    pub(crate) fn open_ones(&self) -> impl Iterator<Item = (Offset, ProducerId)> {
-        self.open.iter().map(|(&offset, &id)| (offset, id))
-    }
 }
