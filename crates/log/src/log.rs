@@ -202,12 +202,12 @@ impl<D: Disk> Log<D> {
         self.shared.epochs.read().latest().map(|it| it.epoch)
     }
 
-    /// The greatest leader epoch that the log knows below this one.
+    /// The greatest leader epoch below this one that the log knows.
     pub fn epoch_before(&self, epoch: LeaderEpoch) -> Option<EpochStart> {
         self.shared.epochs.read().previous(epoch)
     }
 
-    /// The smallest leader epoch that the log knows above this one.
+    /// The smallest leader epoch above this one that the log knows.
     pub fn epoch_after(&self, epoch: LeaderEpoch) -> Option<EpochStart> {
         self.shared.epochs.read().next(epoch)
     }

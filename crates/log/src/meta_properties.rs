@@ -7,7 +7,7 @@
 //! version=1
 //! ```
 //!
-//! Version 0, of brokers before the quorum was their own, has `broker.id` instead of `node.id`.
+//! Version 0, of brokers that used `ZooKeeper`, has `broker.id` instead of `node.id`.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -51,7 +51,7 @@ impl<D: Disk> OffsetIndex<D> {
             base_offset,
             last: None,
         };
-        index.last = index.entries.last()?.map(|entry| index.decode(&entry));
+        index.last = index.entries.last()?.map(|entry| index.decode(entry));
         index.check()?;
         Ok(index)
     }
@@ -152,7 +152,7 @@ impl<D: Disk> OffsetIndex<D> {
         }
         let after = self
             .entries
-            .partition_point(|entry| self.decode(entry).offset <= target)?;
+            .partition_point(|entry| self.decode(*entry).offset <= target)?;
         match after.checked_sub(1) {
             Some(index) => Ok(self.entry(index)?.unwrap_or(start)),
             None => Ok(start),
@@ -169,14 +169,14 @@ impl<D: Disk> OffsetIndex<D> {
         let position = u64::from(from.position) + u64::from(size);
         let index = self
             .entries
-            .partition_point(|entry| u64::from(self.decode(entry).position) < position)?;
+            .partition_point(|entry| u64::from(self.decode(*entry).position) < position)?;
         self.entry(index)
     }
 
     /// The entry at `index`, `None` past the last.
     pub(crate) fn entry(&self, index: u64) -> Result<Option<OffsetPosition>, DiskError> {
         let entry = self.entries.get(index)?;
-        Ok(entry.map(|entry| self.decode(&entry)))
+        Ok(entry.map(|entry| self.decode(entry)))
     }
 
     /// Drops the entries at and behind this offset.
@@ -184,9 +184,9 @@ impl<D: Disk> OffsetIndex<D> {
         let base = self.base_offset;
         let len = self
             .entries
-            .partition_point(|entry| decode(base, entry).offset < offset)?;
+            .partition_point(|entry| decode(base, *entry).offset < offset)?;
         self.entries.truncate(len)?;
-        self.last = self.entries.last()?.map(|entry| decode(base, &entry));
+        self.last = self.entries.last()?.map(|entry| decode(base, entry));
         Ok(())
     }
 
@@ -205,12 +205,12 @@ impl<D: Disk> OffsetIndex<D> {
         self.entries.set_path(path);
     }
 
-    fn decode(&self, entry: &[u8; ENTRY_LEN]) -> OffsetPosition {
+    fn decode(&self, entry: [u8; ENTRY_LEN]) -> OffsetPosition {
         decode(self.base_offset, entry)
     }
 }
 
-fn decode(base_offset: Offset, entry: &[u8; ENTRY_LEN]) -> OffsetPosition {
+fn decode(base_offset: Offset, entry: [u8; ENTRY_LEN]) -> OffsetPosition {
     let (relative, position) = entry.split_at(4);
     let number = |bytes: &[u8]| {
         bytes
@@ -364,7 +364,7 @@ mod tests {
                 index.trim().unwrap();
                 let index = open(&directory, 400).unwrap();
                 assert_eq!(index.len(), kept + 1);
-                assert_eq!(index.last.unwrap().offset, Offset::new(100));
+                assert_eq!(index.last().map(|it| it.offset), Some(Offset::new(100)));
             }
         }
     }

@@ -253,25 +253,24 @@ impl<D: Disk> Opener<D> {
             None if self.options.was_clean => clean_end(last_of(&segments))?,
             _ => None,
         };
-        let (mut log_end, mut recovered) = match clean_end {
-            Some(log_end) => (log_end, None),
-            None => {
-                let mut recovery = Recovery {
-                    disk: &self.disk,
-                    directory: &self.directory,
-                    config: &self.config,
-                    options: &self.options,
-                    trusted_to: damaged.map_or(self.options.recovery_point, |base_offset| {
-                        self.options.recovery_point.min(base_offset + 1)
-                    }),
-                    opening: &mut self.opening,
-                    segments: &mut segments,
-                    epochs: &mut epochs,
-                    snapshots: &mut snapshots,
-                };
-                let (log_end, producers) = recovery.run()?;
-                (log_end, Some(producers))
-            }
+        let (mut log_end, mut recovered) = if let Some(log_end) = clean_end {
+            (log_end, None)
+        } else {
+            let point = self.options.recovery_point;
+            let trusted_to = damaged.map_or(point, |base| point.min(base + 1));
+            let recovery = Recovery {
+                disk: &self.disk,
+                directory: &self.directory,
+                config: &self.config,
+                options: &self.options,
+                trusted_to,
+                opening: &mut self.opening,
+                segments: &mut segments,
+                epochs: &mut epochs,
+                snapshots: &mut snapshots,
+            };
+            let (log_end, producers) = recovery.run()?;
+            (log_end, Some(producers))
         };
         let was_recovered = recovered.is_some();
         if log_end.offset < self.options.log_start {

@@ -14,7 +14,7 @@ mod transactions;
 
 use std::collections::HashMap;
 
-use klamm_primitives::{Offset, ProducerEpoch, ProducerId};
+use klamm_primitives::{Offset, ProducerId};
 
 pub(crate) use self::append::{Append, Appended, Batch, Marker, Origin};
 pub use self::append::{ProducerStateError, SequenceFacts};

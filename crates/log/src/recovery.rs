@@ -38,7 +38,7 @@ pub(crate) struct Recovery<'a, D: Disk> {
 impl<D: Disk> Recovery<'_, D> {
     /// Reads the segments through and cuts the log where it breaks off. Returns where it ends,
     /// and what is known of the producers there.
-    pub(crate) fn run(&mut self) -> Result<(Place, ProducerStates), OpenError> {
+    pub(crate) fn run(mut self) -> Result<(Place, ProducerStates), OpenError> {
         let first = self.first_suspect();
         let trusted: Vec<_> = self
             .segments

@@ -185,15 +185,14 @@ impl<'a, F: DiskFile> Scan<'a, F> {
     /// Compares a batch's checksum with its bytes, a part at a time: a length that lies makes
     /// nobody take memory.
     pub(crate) fn check_crc(&mut self, batch: &Scanned) -> Result<(), ScanError> {
-        let (stored, computed) = match &batch.header {
-            Some(header) => (header.crc, self.crc(batch, CRC_FROM, crc32c_append)?),
-            None => {
-                let mut stored = [0; 4];
-                let at = u64::from(batch.position + LEGACY_CRC_AT);
-                self.file.read_exact_at(&mut stored, at)?;
-                let computed = self.crc(batch, LEGACY_CRC_FROM, crc32_append)?;
-                (u32::from_be_bytes(stored), computed)
-            }
+        let (stored, computed) = if let Some(header) = &batch.header {
+            (header.crc, self.crc(batch, CRC_FROM, crc32c_append)?)
+        } else {
+            let mut stored = [0; 4];
+            let at = u64::from(batch.position + LEGACY_CRC_AT);
+            self.file.read_exact_at(&mut stored, at)?;
+            let computed = self.crc(batch, LEGACY_CRC_FROM, crc32_append)?;
+            (u32::from_be_bytes(stored), computed)
         };
         if stored == computed {
             return Ok(());
@@ -298,17 +297,16 @@ impl<'a, F: DiskFile> Scan<'a, F> {
             .position
             .checked_sub(self.chunk_position)
             .filter(|&start| start as usize + wanted <= self.chunk.len());
-        let start = match held {
-            Some(start) => start as usize,
-            None => {
-                self.chunk.resize(CHUNK_LEN.min(left as usize), 0);
-                let read = self
-                    .file
-                    .read_at(&mut self.chunk, u64::from(self.position))?;
-                self.chunk.truncate(read);
-                self.chunk_position = self.position;
-                0
-            }
+        let start = if let Some(start) = held {
+            start as usize
+        } else {
+            self.chunk.resize(CHUNK_LEN.min(left as usize), 0);
+            let read = self
+                .file
+                .read_at(&mut self.chunk, u64::from(self.position))?;
+            self.chunk.truncate(read);
+            self.chunk_position = self.position;
+            0
         };
         let head = &self.chunk[start..];
         if head.len() < PREFIX_LEN {

@@ -285,7 +285,7 @@ mod tests {
         assert_eq!(index.len(), 2);
         assert_eq!(index.last(), Some(at(20, 65)));
         assert_eq!(index.look_up(100).unwrap(), at(20, 65));
-        index.truncate_to(BASE).unwrap();
+        index.truncate_to(Offset::new(45)).unwrap();
         assert_eq!(index.last(), None);
         assert_eq!(index.look_up(100).unwrap(), at(-1, 45));
     }

@@ -11,7 +11,7 @@
 //! Marker offsets rise. Most segments have none, so the file is made with the first entry and
 //! opened only while it is used.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use klamm_io::{Disk, DiskError, DiskErrorKind, DiskFile, OpenMode};
 use klamm_primitives::{Offset, ProducerId};

@@ -1,6 +1,6 @@
 //! Tests of the producers' state as a whole.
 
-use klamm_primitives::Sequence;
+use klamm_primitives::{ProducerEpoch, Sequence};
 
 use super::append::Marker;
 use super::transactions::Completed;

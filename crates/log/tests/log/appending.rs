@@ -14,7 +14,7 @@ fn lg_039_a_leader_gives_offsets_from_the_log_end_on() {
         (offset(0), offset(2))
     );
     // A coordinator's batch may say any offset.
-    let own = Batch::of(2).from_offset(77).own();
+    let own = Batch::of(2).at_offset(77).own();
     let second = bed.log.append_own(&[own], epoch(4), NOW_MS).unwrap();
     assert_eq!(
         (second.first_offset, second.last_offset),
@@ -76,7 +76,7 @@ fn lg_043_a_set_larger_than_a_segment_is_refused() {
     let mut bed = Bed::new(small());
     let set = [
         Batch::of(1).sized(500),
-        Batch::of(1).sized(500).from_offset(1),
+        Batch::of(1).sized(500).at_offset(1),
     ];
     let set: Vec<_> = set.iter().map(Batch::replicated).collect();
     let size = set.iter().map(|it| it.size() as u64).sum();
@@ -96,13 +96,13 @@ fn lg_043_a_set_larger_than_a_segment_is_refused() {
 #[test]
 fn lg_045_a_followers_offsets_must_rise_and_may_have_gaps() {
     let mut bed = Bed::new(small());
-    bed.follow(&[Batch::of(2).from_offset(5), Batch::of(1).from_offset(100)]);
+    bed.follow(&[Batch::of(2).at_offset(5), Batch::of(1).at_offset(100)]);
     assert_eq!(bed.offsets_from(0), [5, 6, 100]);
     assert_eq!(bed.log.log_end_offset(), offset(101));
     for set in [
-        vec![Batch::of(1).from_offset(100)],
-        vec![Batch::of(1).from_offset(102), Batch::of(1).from_offset(102)],
-        vec![Batch::of(3).from_offset(102), Batch::of(1).from_offset(104)],
+        vec![Batch::of(1).at_offset(100)],
+        vec![Batch::of(1).at_offset(102), Batch::of(1).at_offset(102)],
+        vec![Batch::of(3).at_offset(102), Batch::of(1).at_offset(104)],
     ] {
         let set: Vec<_> = set.iter().map(Batch::replicated).collect();
         let refused = bed.log.append_as_follower(&set, NOW_MS);
@@ -117,7 +117,7 @@ fn lg_045_a_followers_offsets_must_rise_and_may_have_gaps() {
 fn batches_too_far_apart_for_a_segment_are_refused_together_and_taken_alone() {
     let mut bed = Bed::new(small());
     let far = i64::from(i32::MAX);
-    let set = [Batch::of(1), Batch::of(1).from_offset(far + 1)];
+    let set = [Batch::of(1), Batch::of(1).at_offset(far + 1)];
     let both: Vec<_> = set.iter().map(Batch::replicated).collect();
     let refused = bed.log.append_as_follower(&both, NOW_MS);
     assert!(matches!(refused, Err(AppendError::TooFarApart { .. })));
@@ -125,7 +125,7 @@ fn batches_too_far_apart_for_a_segment_are_refused_together_and_taken_alone() {
     assert!(bed.follow(&set[1..]).has_rolled);
     assert_eq!(bed.segments(), [0, 1]);
     // So far that the segment cannot begin at the log end.
-    let last = Batch::of(1).from_offset(3 * far);
+    let last = Batch::of(1).at_offset(3 * far);
     assert!(bed.follow(&[last]).has_rolled);
     assert_eq!(bed.segments(), [0, 1, 3 * far]);
     assert_eq!(bed.offsets_from(0), [0, far + 1, 3 * far]);
@@ -141,7 +141,7 @@ fn an_empty_segment_out_of_reach_is_replaced_with_its_snapshot() {
     bed.log.roll(offset(0), NOW_MS).unwrap();
     assert_eq!((bed.segments(), bed.snapshots()), (vec![0, 2], vec![2]));
     let far = 5 + i64::from(i32::MAX);
-    bed.follow(&[Batch::of(1).from_offset(far)]);
+    bed.follow(&[Batch::of(1).at_offset(far)]);
     assert_eq!((bed.segments(), bed.snapshots()), (vec![0, far], vec![far]));
     assert_eq!(bed.offsets_from(0), [0, 1, far]);
 }
@@ -152,8 +152,8 @@ fn a_follower_takes_several_producers_and_leader_epochs_at_once() {
     let mut bed = Bed::new(small());
     bed.follow(&[
         Batch::of(2).in_epoch(1).by(1, 0, 17),
-        Batch::of(1).in_epoch(2).by(2, 5, 3).from_offset(2),
-        Batch::of(1).in_epoch(2).by(1, 0, 99).from_offset(3),
+        Batch::of(1).in_epoch(2).by(2, 5, 3).at_offset(2),
+        Batch::of(1).in_epoch(2).by(1, 0, 99).at_offset(3),
     ]);
     assert_eq!(bed.offsets_from(0), [0, 1, 2, 3]);
     assert_eq!(bed.log.producer_count(), 2);

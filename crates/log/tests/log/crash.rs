@@ -13,16 +13,16 @@ use crate::support::{
     Batch, Bed, DIRECTORY, NOW_MS, epoch, log_file, offset, open, read_all, small,
 };
 
-/// Numbers that follow from a seed (SplitMix64).
+/// Numbers that follow from a seed (`SplitMix64`).
 struct Random(u64);
 
 impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
+    fn below<T: TryFrom<u64, Error: std::fmt::Debug>>(&mut self, bound: u64) -> T {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % bound
+        T::try_from((mixed ^ (mixed >> 31)) % bound).expect("the bound is small")
     }
 }
 
@@ -52,7 +52,7 @@ struct Expected {
     recovery_point: Offset,
     checkpointed_start: Offset,
     /// Makes every value another one.
-    values: u64,
+    values: i32,
 }
 
 impl Expected {
@@ -75,17 +75,17 @@ impl Expected {
     /// The next batch of the one producer, at this offset.
     fn batch(&mut self, random: &mut Random, base_offset: Offset) -> Written {
         self.values += 1;
-        let count = 1 + random.below(4);
-        let value = format!("{} {}", self.values, "x".repeat(random.below(100) as usize));
+        let count = 1 + random.below::<i32>(4);
+        let value = format!("{} {}", self.values, "x".repeat(random.below(100)));
         let sequence = self.next_sequence();
-        let batch = Batch::of(count as usize)
+        let batch = Batch::of(usize::try_from(count).unwrap())
             .by(1, 0, sequence)
             .value(value.as_bytes())
-            .from_offset(base_offset.get())
-            .in_epoch((self.values / 20) as i32);
+            .at_offset(base_offset.get())
+            .in_epoch(self.values / 20);
         Written {
             batch: batch.build(),
-            next_sequence: sequence + count as i32,
+            next_sequence: sequence + count,
         }
     }
 
@@ -104,17 +104,17 @@ fn step(
     expected: &mut Expected,
     random: &mut Random,
 ) -> Result<(), Box<dyn std::error::Error>> {
-    match random.below(20) {
+    match random.below::<u8>(20) {
         0..=9 => {
             expected.before.clone_from(&expected.now);
-            let gap = if random.below(8) == 0 {
-                random.below(5)
+            let gap = if random.below::<u8>(8) == 0 {
+                random.below::<i64>(5)
             } else {
                 0
             };
-            let mut at = log.log_end_offset() + gap as i64;
+            let mut at = log.log_end_offset() + gap;
             let mut set = Vec::new();
-            for _ in 0..1 + random.below(3) {
+            for _ in 0..=random.below::<i32>(3) {
                 let written = expected.batch(random, at);
                 at = written.next_offset();
                 set.push(klamm_records::ValidBatch::replicated(
@@ -135,7 +135,7 @@ fn step(
         }
         16 => {
             let end = log.log_end_offset().get();
-            let at = offset(end - random.below(20.min(end as u64 + 1)) as i64);
+            let at = offset((end - random.below::<i64>(20)).max(0));
             expected.cut(at);
             // As `truncate_to` asks for: written down before anything is cut.
             let point = log.cut_point(at)?;
@@ -145,9 +145,9 @@ fn step(
             expected.log_start = log.log_start_offset();
             expected.checkpointed_start = expected.checkpointed_start.min(expected.log_start);
         }
-        17 if random.below(4) == 0 => {
+        17 if random.below::<u8>(4) == 0 => {
             expected.cut(Offset::ZERO);
-            let at = log.log_end_offset() + random.below(100) as i64;
+            let at = log.log_end_offset() + random.below::<i64>(100);
             expected.recovery_point = Offset::ZERO;
             expected.log_start = at;
             log.truncate_fully_and_start_at(at, None, NOW_MS)?;
@@ -156,7 +156,7 @@ fn step(
         17 => {}
         18 => {
             log.set_high_watermark(log.log_end_offset());
-            let kept = random.below(60) as i64;
+            let kept = random.below::<i64>(60);
             let start = offset(log.log_end_offset().get() - kept);
             expected.log_start = expected.log_start.max(start);
             log.raise_log_start(start)?;
@@ -164,7 +164,7 @@ fn step(
         }
         _ => {
             expected.before.clone_from(&expected.now);
-            log.begin_epoch(epoch((expected.values / 20) as i32))?;
+            log.begin_epoch(epoch(expected.values / 20))?;
         }
     }
     Ok(())
@@ -243,7 +243,7 @@ fn check(disk: &SimDisk, config: &LogConfig, expected: &Expected, context: &str)
         names
             .map(|name| {
                 let mut content = crate::support::content(disk, &name);
-                if name.ends_with(".log") {
+                if Path::new(&name).extension().is_some_and(|it| it == "log") {
                     // Space that is reserved for a new segment is cut off.
                     content.truncate(content.len() - trailing_zeros(&content));
                 }

@@ -4,7 +4,7 @@ use klamm_io::sim::{Crash, Fault, SimDisk};
 use klamm_io::{Disk, DiskErrorKind, DiskOperation};
 use klamm_log::{AppendError, ChangeError, FlushError, LogConfig, OpenOptions, Unavailable};
 
-use crate::support::{Batch, Bed, NOW_MS, epoch, log_file, offset, open, read_offsets, small};
+use crate::support::{Batch, Bed, NOW_MS, all, epoch, log_file, offset, open, read_offsets, small};
 
 fn on_log(operation: DiskOperation) -> Fault {
     Fault::on(operation).where_path(|path| path.extension().is_some_and(|it| it == "log"))
@@ -97,7 +97,7 @@ fn a_full_disk_refuses_appends_until_there_is_room() {
     );
     bed.disk.set_capacity(None);
     bed.append(&Batch::of(1));
-    assert_eq!(bed.offsets_from(0), Vec::from_iter(0..=appended));
+    assert_eq!(bed.offsets_from(0), all(0..appended + 1));
 }
 
 /// Covers LG-065.

@@ -331,7 +331,7 @@ impl Pair {
         for &count in counts {
             let timestamps = vec![next; count];
             let batch = Batch::at(&timestamps)
-                .from_offset(next)
+                .at_offset(next)
                 .in_epoch(leader_epoch);
             let batch = batch.replicated();
             let last = next + i64::try_from(count).unwrap() - 1;

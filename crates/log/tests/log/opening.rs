@@ -10,7 +10,7 @@ use klamm_records::{Codecs, Outcome};
 use proptest::prelude::*;
 
 use crate::support::{
-    Batch, Bed, NOW_MS, WHOLE, batches, content, epoch, log_file, offset, open, open_clean,
+    Batch, Bed, NOW_MS, WHOLE, all, batches, content, epoch, log_file, offset, open, open_clean,
     read_offsets, small,
 };
 
@@ -57,7 +57,7 @@ fn lg_114_after_a_clean_stop_nothing_is_scanned() {
     assert_eq!(bed.log.high_watermark(), offset(1000));
     assert_eq!(bed.log.recovery_point(), offset(1000));
     assert_eq!((bed.log.size(), bed.log.producer_count()), (size, 7));
-    assert_eq!(bed.offsets_from(0), Vec::from_iter(0..1000));
+    assert_eq!(bed.offsets_from(0), all(0..1000));
 }
 
 /// Covers LG-115, LG-092.
@@ -73,7 +73,7 @@ fn segments_before_the_recovery_point_are_trusted() {
         assert_eq!((opening.cut, opening.segments_removed.len()), (None, 0));
         assert_eq!(log.log_end_offset(), offset(60));
         assert_eq!(log.recovery_point(), offset(point));
-        assert_eq!(read_offsets(&log.reader(), 0), Vec::from_iter(0..60));
+        assert_eq!(read_offsets(&log.reader(), 0), all(0..60));
     }
 }
 
@@ -160,7 +160,7 @@ proptest! {
         prop_assert_eq!(cut.bytes as usize, garbage.len());
         prop_assert_eq!(cut.path, Bed::path(&log_file(26)));
         prop_assert_eq!(bed.content(&log_file(26)), good);
-        prop_assert_eq!(read_offsets(&log.reader(), 0), Vec::from_iter(0..30));
+        prop_assert_eq!(read_offsets(&log.reader(), 0), all(0..30));
     }
 }
 
@@ -307,9 +307,9 @@ fn a_segment_whose_offsets_are_too_far_apart_is_split() {
     let far = i64::from(i32::MAX);
     let set = [
         Batch::of(2),
-        Batch::of(2).from_offset(far - 1),
-        Batch::of(2).from_offset(far + 1),
-        Batch::of(2).from_offset(2 * far),
+        Batch::of(2).at_offset(far - 1),
+        Batch::of(2).at_offset(far + 1),
+        Batch::of(2).at_offset(2 * far),
     ];
     let bytes: Vec<_> = set.iter().map(|it| it.build().into_bytes()).collect();
     let expected = [0, 1, far - 1, far, far + 1, far + 2, 2 * far, 2 * far + 1];
@@ -432,7 +432,7 @@ fn lg_127_closing_leaves_a_snapshot_and_files_without_slack() {
         disk.list("/data".as_ref()).is_err(),
         "the directory's own name is its maker's care"
     );
-    assert_eq!(bed.offsets_from(0), Vec::from_iter(0..9));
+    assert_eq!(bed.offsets_from(0), all(0..9));
 }
 
 #[test]
@@ -498,7 +498,7 @@ fn lg_130_messages_of_old_brokers_are_read_through() {
     let old: Vec<_> = (0..6)
         .map(|i| legacy(u8::from(i >= 3), i, format!("old {i}").as_bytes()))
         .collect();
-    let new = Batch::of(2).from_offset(6).build().into_bytes();
+    let new = Batch::of(2).at_offset(6).build().into_bytes();
     let whole = [old.concat(), new.to_vec()].concat();
     for was_clean in [true, false] {
         let bed = Bed::new(small());
@@ -592,7 +592,7 @@ fn a_segment_behind_a_hole_is_removed_unless_the_log_is_compacted() {
         open(&disk, config, &unclean(point)).unwrap()
     };
     let (log, opening) = open(small(), 0);
-    assert_eq!(read_offsets(&log.reader(), 0), Vec::from_iter(0..25));
+    assert_eq!(read_offsets(&log.reader(), 0), all(0..25));
     let removed = [39, 26].map(|base| Bed::path(&log_file(base)));
     assert_eq!(opening.segments_removed, removed);
     for (policy, point) in [(CleanupPolicy::COMPACT, 0), (CleanupPolicy::DELETE, 45)] {
@@ -621,14 +621,14 @@ fn reserved_space_is_cut_off_without_a_word() {
         bed.content(&log_file(13)).len() as u64 + 13 * (bed.log.size() / 20),
         bed.log.size()
     );
-    assert_eq!(bed.offsets_from(0), Vec::from_iter(0..20));
+    assert_eq!(bed.offsets_from(0), all(0..20));
 
     // Also behind a segment that is done, if its end was not synced.
     let padded = [bed.content(&log_file(0)), vec![0; 90]].concat();
     bed.overwrite(&log_file(0), &padded);
     let (bed, opening) = bed.kill();
     assert_eq!((opening.cut, opening.segments_removed.len()), (None, 0));
-    assert_eq!(bed.offsets_from(0), Vec::from_iter(0..20));
+    assert_eq!(bed.offsets_from(0), all(0..20));
 }
 
 /// Covers C050.
@@ -651,7 +651,7 @@ fn a_checksum_that_happens_to_be_zero_marks_no_end() {
             bytes[..8].copy_from_slice(&2i64.to_be_bytes());
             bytes
         },
-        Batch::of(1).from_offset(3).build().into_bytes().to_vec(),
+        Batch::of(1).at_offset(3).build().into_bytes().to_vec(),
     ];
     bed.overwrite(&log_file(0), &whole.concat());
     let (bed, opening) = bed.kill();

@@ -8,7 +8,8 @@ use klamm_records::RecordBatches;
 use proptest::prelude::*;
 
 use crate::support::{
-    Batch, Bed, NOW_MS, WHOLE, batches, epoch, offset, offsets_of, read_all, read_offsets, small,
+    Batch, Bed, NOW_MS, WHOLE, all, batches, epoch, offset, offsets_of, read_all, read_offsets,
+    small,
 };
 
 fn limit(bytes_max: u32) -> ReadLimit {
@@ -60,9 +61,9 @@ fn each_reader_sees_up_to_its_bound() {
     assert_eq!(bed.log.last_stable_offset(), offset(4));
     let reader = bed.log.reader();
     let seen = |isolation| offsets_of(&read_all(&reader, 1, isolation));
-    assert_eq!(seen(Isolation::LogEnd), Vec::from_iter(1..9));
-    assert_eq!(seen(Isolation::HighWatermark), Vec::from_iter(1..6));
-    assert_eq!(seen(Isolation::Committed), Vec::from_iter(1..4));
+    assert_eq!(seen(Isolation::LogEnd), all(1..9));
+    assert_eq!(seen(Isolation::HighWatermark), all(1..6));
+    assert_eq!(seen(Isolation::Committed), all(1..4));
     for at in 6..=9 {
         for isolation in [Isolation::HighWatermark, Isolation::Committed] {
             let read = reader.read(offset(at), WHOLE, isolation).unwrap();
@@ -77,7 +78,7 @@ fn each_reader_sees_up_to_its_bound() {
 #[test]
 fn the_first_batch_reaches_to_the_offset_or_is_the_next_one() {
     let mut bed = Bed::new(small());
-    bed.follow(&[Batch::of(5).from_offset(10), Batch::of(2).from_offset(40)]);
+    bed.follow(&[Batch::of(5).at_offset(10), Batch::of(2).at_offset(40)]);
     let size = u32::try_from(Batch::of(5).build().size()).unwrap();
     for (from, base, position) in [(0, 10, 0), (10, 10, 0), (13, 10, 0), (15, 40, size)] {
         let read = bed
@@ -131,7 +132,7 @@ proptest! {
         let mut next = 0;
         for (gap, count) in steps {
             let base = next + gap;
-            bed.follow(&[Batch::of(count).from_offset(base)]);
+            bed.follow(&[Batch::of(count).at_offset(base)]);
             next = base + i64::try_from(count).unwrap();
             held.extend(base..next);
         }
@@ -243,7 +244,7 @@ fn a_reader_outlives_the_log_and_its_directorys_name() {
     // A new partition of the same name holds other records.
     let mut new = Bed::on(bed.disk.clone(), small());
     new.append(&Batch::of(2).value(b"other"));
-    assert_eq!(read_offsets(&reader, 0), Vec::from_iter(0..30));
+    assert_eq!(read_offsets(&reader, 0), all(0..30));
     assert!(
         bed.log
             .append(&[Batch::of(1).produced()], epoch(0), NOW_MS)
@@ -317,7 +318,7 @@ fn lg_093_a_high_watermark_without_a_place_finds_it_on_the_next_read() {
         bed.log.set_high_watermark(offset(at));
         // In the middle of a batch, that batch is not seen yet.
         let seen = offsets_of(&read_all(&reader, 0, Isolation::HighWatermark));
-        assert_eq!(seen, Vec::from_iter(0..at / 3 * 3));
+        assert_eq!(seen, all(0..at / 3 * 3));
         let read = reader
             .read(offset(at), WHOLE, Isolation::HighWatermark)
             .unwrap();
@@ -331,7 +332,7 @@ fn lg_093_a_high_watermark_without_a_place_finds_it_on_the_next_read() {
 #[test]
 fn a_read_below_the_first_record_finds_the_first_batch() {
     let mut bed = Bed::new(small());
-    bed.follow(&[Batch::of(1).from_offset(1000)]);
+    bed.follow(&[Batch::of(1).at_offset(1000)]);
     let read = bed
         .log
         .reader()
@@ -365,7 +366,7 @@ fn segments_without_records_from_there_on_are_passed_over() {
         Bed::on(bed.disk.clone(), small())
     };
     for from in 1..=10 {
-        assert_eq!(bed.offsets_from(from), Vec::from_iter(10..15));
+        assert_eq!(bed.offsets_from(from), all(10..15));
     }
     assert!(
         bed.disk

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use klamm_log::{Isolation, LogConfig};
 
-use crate::support::{Batch, Bed, NOW_MS, WHOLE, content, epoch, log_file, offset, small};
+use crate::support::{Batch, Bed, NOW_MS, WHOLE, all, content, epoch, log_file, offset, small};
 
 /// Covers LG-058, LG-059, LG-077.
 #[test]
@@ -33,7 +33,7 @@ fn segments_are_no_larger_than_they_may_and_hold_whole_batches() {
         assert_eq!(read.range.unwrap().len, bed.content(&log_file(base)).len());
     }
     let end = bed.log.log_end_offset().get();
-    assert_eq!(bed.offsets_from(0), Vec::from_iter(0..end));
+    assert_eq!(bed.offsets_from(0), all(0..end));
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn lg_058_a_full_index_ends_its_segment() {
         assert!(bed.time_index(base).len() <= 3);
     }
     assert!(bed.segments().len() > 2);
-    assert_eq!(bed.offsets_from(0), Vec::from_iter(0..40));
+    assert_eq!(bed.offsets_from(0), all(0..40));
 }
 
 fn aged(max: u64) -> LogConfig {
@@ -104,7 +104,7 @@ fn lg_061_jitter_lets_segments_roll_earlier_each_at_its_own_time() {
                 .truncate_fully_and_start_at(offset(i), None, NOW_MS)
                 .unwrap();
             bed.append(&Batch::at(&[1000]));
-            (0..)
+            (0..200)
                 .find(|age| bed.append(&Batch::at(&[1000 + age])).has_rolled)
                 .unwrap()
         })
@@ -150,7 +150,7 @@ fn a_rolled_segment_is_cut_to_what_it_holds() {
     assert_eq!(bed.time_index(0), [(NOW_MS, 0), (NOW_MS + 5, 8)]);
     assert_eq!(bed.content("00000000000000000000.timeindex").len(), 24);
     assert_eq!(bed.content(&log_file(9)).len(), 1000);
-    assert_eq!(bed.offsets_from(0), Vec::from_iter(0..9));
+    assert_eq!(bed.offsets_from(0), all(0..9));
 }
 
 /// Covers LG-021, LG-029.
@@ -229,7 +229,7 @@ fn lg_067_left_overs_of_the_new_name_are_removed() {
     bed.log.roll(offset(0), NOW_MS).unwrap();
     assert_eq!(content(&bed.disk, &log_file(3)), b"");
     bed.fill(3);
-    assert_eq!(bed.offsets_from(0), Vec::from_iter(0..6));
+    assert_eq!(bed.offsets_from(0), all(0..6));
     assert!(
         !bed.files()
             .contains(&"00000000000000000003.txnindex".to_owned())

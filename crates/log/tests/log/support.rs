@@ -33,7 +33,6 @@ pub(crate) fn epoch(epoch: i32) -> LeaderEpoch {
 pub(crate) struct Batch {
     /// Offset and timestamp of each record; offsets count for followers alone.
     records: Vec<(i64, i64)>,
-    last_offset: Option<i64>,
     options: BatchOptions,
     value: Vec<u8>,
     rules: ValidationRules,
@@ -49,7 +48,6 @@ impl Batch {
         };
         Self {
             records: (0..).zip(timestamps.iter().copied()).collect(),
-            last_offset: None,
             options: BatchOptions::default(),
             value: b"value".to_vec(),
             rules,
@@ -62,7 +60,7 @@ impl Batch {
     }
 
     /// For a follower: the first record's offset, the others behind it.
-    pub(crate) fn from_offset(mut self, base_offset: i64) -> Self {
+    pub(crate) fn at_offset(mut self, base_offset: i64) -> Self {
         for (record, (offset, _)) in (0..).zip(&mut self.records) {
             *offset = base_offset + record;
         }
@@ -403,4 +401,9 @@ pub(crate) fn offsets_of(batches: &[RecordBatch]) -> Vec<i64> {
         offsets.extend(records.map(|record| record.unwrap().offset.get()));
     }
     offsets
+}
+
+/// Every offset of a range.
+pub(crate) fn all(offsets: std::ops::Range<i64>) -> Vec<i64> {
+    offsets.collect()
 }

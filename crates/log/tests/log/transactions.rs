@@ -157,7 +157,7 @@ fn a_followers_set_leaves_the_entries_that_single_batches_do() {
         Batch::of(1)
             .by(id, 0, sequence)
             .transactional()
-            .from_offset(at)
+            .at_offset(at)
     };
     let set: Vec<_> = [
         data(1, 0, 0).replicated(),

@@ -6,14 +6,14 @@ use klamm_log::{AppendError, Isolation, LogConfig, TimeTarget};
 use klamm_records::{Codecs, Outcome};
 use proptest::prelude::*;
 
-use crate::support::{Batch, Bed, NOW_MS, epoch, log_file, offset, read_all, small};
+use crate::support::{Batch, Bed, NOW_MS, all, epoch, log_file, offset, read_all, small};
 
 #[test]
 fn lg_094_no_record_at_or_behind_the_offset_stays() {
     let mut bed = Bed::new(small());
     bed.fill(10);
     assert!(bed.log.truncate_to(offset(5), NOW_MS).unwrap());
-    assert_eq!(bed.offsets_from(0), Vec::from_iter(0..5));
+    assert_eq!(bed.offsets_from(0), all(0..5));
     assert_eq!(bed.append(&Batch::of(1)).first_offset, offset(5));
     assert!(bed.log.truncate_to(offset(0), NOW_MS).unwrap());
     assert_eq!((bed.segments(), bed.log.size()), (vec![0], 0));
@@ -53,7 +53,7 @@ fn lg_096_the_segment_that_holds_the_offset_is_appended_to() {
     assert_eq!(bed.segments(), [0, 13]);
     bed.fill(2);
     assert_eq!(bed.segments(), [0, 13, 26]);
-    assert_eq!(bed.offsets_from(0), Vec::from_iter(0..27));
+    assert_eq!(bed.offsets_from(0), all(0..27));
 }
 
 proptest! {
@@ -80,7 +80,7 @@ proptest! {
                     prop_assert!(base + i64::from(relative) < end);
                 }
             }
-            prop_assert_eq!(bed.offsets_from(0), Vec::from_iter(0..end));
+            prop_assert_eq!(bed.offsets_from(0), all(0..end));
         }
     }
 }
@@ -130,7 +130,7 @@ fn lg_099_starting_anew_forgets_everything() {
 fn lg_100_a_cut_in_a_gap_keeps_what_is_before_it() {
     for cut in [41, 42, 43] {
         let mut bed = Bed::new(small());
-        bed.follow(&[Batch::of(1).from_offset(40), Batch::of(1).from_offset(43)]);
+        bed.follow(&[Batch::of(1).at_offset(40), Batch::of(1).at_offset(43)]);
         bed.log.truncate_to(offset(cut), NOW_MS).unwrap();
         assert_eq!(bed.offsets_from(0), [40]);
         assert_eq!(bed.log.log_end_offset(), offset(41));
@@ -149,8 +149,8 @@ fn a_cut_inside_of_a_batch_ends_the_log_before_it() {
     assert_eq!(bed.log.high_watermark(), offset(3));
     assert_eq!(bed.offsets_from(0), [0, 1, 2]);
     // The same batch again from the leader fits.
-    bed.follow(&[Batch::of(10).from_offset(3)]);
-    assert_eq!(bed.offsets_from(0), Vec::from_iter(0..13));
+    bed.follow(&[Batch::of(10).at_offset(3)]);
+    assert_eq!(bed.offsets_from(0), all(0..13));
 }
 
 #[test]
