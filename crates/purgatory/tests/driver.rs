@@ -289,7 +289,7 @@ fn pu_045_an_operation_that_panics_on_expiring_stops_nothing() {
     );
     for number in 0..10 {
         let deadline = Some(start + ms(20 + number as u64 / 5));
-        let entered = purgatory.try_complete_else_watch(start, Odd(number), &["a"], deadline);
+        let entered = purgatory.try_complete_else_watch(Odd(number), &["a"], deadline);
         assert!(entered.unwrap().is_none());
     }
     clock.move_on(ms(20));
@@ -316,8 +316,7 @@ async fn pu_046_a_driven_purgatory_makes_all_time_out_without_a_caller() {
     );
     for (id, timeout) in [(3, 300), (1, 100), (2, 200)] {
         let (op, _) = Op::new(id);
-        let entered =
-            purgatory.try_complete_else_watch(start, op, &[id], Some(start + ms(timeout)));
+        let entered = purgatory.try_complete_else_watch(op, &[id], Some(start + ms(timeout)));
         assert_eq!(entered.unwrap(), None);
     }
     for id in 1..=3 {

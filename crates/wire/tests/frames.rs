@@ -204,9 +204,6 @@ fn golden_frames_have_the_right_header_and_body() {
     assert_eq!(seen, 92);
 }
 
-fn json<M: Message + 'static>(message: &M, version: i16) -> Value
-where
-    M: klamm_wire::testing::AnyMessage,
-{
+fn json<M: klamm_wire::testing::AnyMessage>(message: &M, version: i16) -> Value {
     message.to_json(version)
 }
