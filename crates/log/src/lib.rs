@@ -1,4 +1,24 @@
-//! The storage of partitions.
+//! The storage of partitions: append-only logs of record batches, in files that are Apache Kafka's
+//! byte for byte.
+//!
+//! A [`Log`] is one partition in one directory. It is cut into segments, each a file of batches
+//! with sparse indexes by offset and by time beside it, and knows besides its records the leader
+//! epochs they were written in, the producers that wrote them and the transactions they belong
+//! to. One owner changes it through `&mut`; any number of [`LogReader`]s read meanwhile and never
+//! wait. A read yields no bytes but a range of a file, which goes to a socket without passing
+//! through here. A [`LogManager`] keeps the logs of one or more directories: it opens and recovers
+//! them, makes and deletes partitions, writes checkpoints, and lets go of a directory that fails.
+//!
+//! An append is in the page cache when it returns, and durable once a [`Flush`] has run; several
+//! logs' flushes are gathered in one place ([`Durability`]). After a crash a log is read through
+//! from the recovery point on and cut behind its last whole and good batch. Records that were
+//! flushed are never cut, and what was cut is told.
+//!
+//! The crate knows neither requests nor replicas: who leads, which replicas are in sync and how
+//! far the high watermark is, others decide; the log keeps it as a bound. It asks no clock, it is
+//! told the time. All calls may block on the disk; none is async.
+//!
+//! Read first: [`Log`], then [`LogReader`], then [`LogManager`].
 
 mod names;
 mod small_file;
@@ -90,3 +110,8 @@ pub use manager::{
     StartError, Stopped, Wiring,
 };
 pub use partition_log::PartitionLog;
+
+/// The examples of the README compile and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

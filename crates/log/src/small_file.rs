@@ -3,7 +3,6 @@
 //! Written beside themselves as `<name>.tmp`, synced, renamed, and their directory synced: after
 //! a crash there is either the former content or the new one.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use klamm_io::{Disk, DiskError, DiskErrorKind, DiskFile, OpenMode};
@@ -50,17 +49,7 @@ pub(crate) fn read<D: Disk>(disk: &D, path: &Path) -> Result<Option<String>, Sma
 
 /// Replaces the file by this text, durably.
 pub(crate) fn replace<D: Disk>(disk: &D, path: &Path, text: &str) -> Result<(), DiskError> {
-    let mut temporary = OsString::from(path);
-    temporary.push(".tmp");
-    let temporary = PathBuf::from(temporary);
-    let file = disk.open(&temporary, OpenMode::CreateOrTruncate)?;
-    file.write_all_at(text.as_bytes(), 0)?;
-    file.sync_data()?;
-    disk.rename(&temporary, path)?;
-    match path.parent() {
-        Some(parent) => disk.sync_dir(parent),
-        None => Ok(()),
-    }
+    klamm_io::replace_whole(disk, path, text.as_bytes())
 }
 
 /// The error for a file whose content makes no sense.
