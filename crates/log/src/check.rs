@@ -1,8 +1,9 @@
 //! [`check`]: what is in a partition's directory, what is wrong with it and where, and what a
 //! repair would cut. Reads everything and writes nothing.
 //!
-//! A repair is [`Log::open`](crate::Log::open) as after an unclean stop; what this says it would
-//! cut is what that cuts.
+//! A repair is [`Log::open`](crate::Log::open) as after an unclean stop, with `compact` among the
+//! policies: gaps between segments are then no damage. What this says it would cut is what that
+//! cuts.
 
 mod batches;
 mod indexes;

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use klamm_io::{Clock as _, Disk as _, DiskErrorKind, RealDisk, SystemClock};
-use klamm_log::{Depth, Log, LogConfig, OpenOptions, Report, Sound};
+use klamm_log::{CleanupPolicy, Depth, Log, LogConfig, OpenOptions, Report, Sound};
 
 /// Looks at the files of a log, and repairs it when told to.
 #[derive(Parser)]
@@ -146,7 +146,12 @@ fn repair(directory: &Path, out: &mut impl Write) -> Ended {
         Err(error) => return Err(error.into()),
     };
     let options = OpenOptions::new(false, SystemClock.unix_ms());
-    let config = LogConfig::default();
+    // The topic's settings are not known here, and a compacted log has gaps between its segments,
+    // which must not be taken for the end of the log.
+    let config = LogConfig {
+        cleanup_policy: CleanupPolicy::COMPACT,
+        ..LogConfig::default()
+    };
     let (mut log, opening) = Log::open(RealDisk, directory.to_owned(), config, &options)?;
     let (start, end) = (log.log_start_offset(), log.log_end_offset());
     log.close()?;
