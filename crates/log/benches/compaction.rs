@@ -23,10 +23,10 @@ const MAP_BYTES: usize = 128 << 20;
 
 fn log_bytes() -> u64 {
     // Without `--bench` criterion runs each function once, to see that it can.
-    if !std::env::args().any(|it| it == "--bench") {
-        256 << 10
-    } else {
+    if std::env::args().any(|it| it == "--bench") {
         64 << 20
+    } else {
+        256 << 10
     }
 }
 
