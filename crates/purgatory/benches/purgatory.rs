@@ -7,7 +7,7 @@
 //! Estimate. To enter: one question, one hash, one lock, a place in two slabs (operation, key), a
 //! table entry, two list operations. To complete: one hash, two locks, one question, and all of
 //! that taken out again. No allocation once the slabs have grown. A lock and its release take some
-//! 5 ns, a probe of a table 5 to 10; that makes about 100 ns in all.
+//! 5 ns, a probe of a table 5 to 10, a place or a list operation 2 to 5: about 100 ns in all.
 
 mod support;
 

@@ -26,7 +26,6 @@ impl Links {
 
 /// Where the nodes of a list lie. A node may be in several lists if each finds other links.
 pub(crate) trait Nodes {
-    fn links(&self, node: u32) -> Links;
     fn links_mut(&mut self, node: u32) -> &mut Links;
 }
 
@@ -57,25 +56,27 @@ impl List {
         self.first().filter(|_| self.first == self.last)
     }
 
-    /// Appends a node that is in no list.
+    /// Appends a node that is in no list, and returns the links that it must be given.
+    /// Touches its neighbour alone, so that a node can be linked before it is there.
     #[inline]
-    pub(crate) fn push_back(&mut self, nodes: &mut impl Nodes, node: u32) {
-        *nodes.links_mut(node) = Links {
-            previous: self.last,
-            next: NONE,
-        };
-        if self.last == NONE {
+    #[must_use]
+    pub(crate) fn append(&mut self, nodes: &mut impl Nodes, node: u32) -> Links {
+        let previous = self.last;
+        if previous == NONE {
             self.first = node;
         } else {
-            nodes.links_mut(self.last).next = node;
+            nodes.links_mut(previous).next = node;
         }
         self.last = node;
+        let next = NONE;
+        Links { previous, next }
     }
 
-    /// Takes a node out that is in this list.
+    /// Closes the gap that a node of this list leaves, whose links are given. Touches its
+    /// neighbours alone, so that it may have gone already.
     #[inline]
-    pub(crate) fn unlink(&mut self, nodes: &mut impl Nodes, node: u32) {
-        let Links { previous, next } = nodes.links(node);
+    pub(crate) fn close_gap(&mut self, nodes: &mut impl Nodes, links: Links) {
+        let Links { previous, next } = links;
         if previous == NONE {
             self.first = next;
         } else {
@@ -89,8 +90,8 @@ impl List {
     }
 
     #[cfg(test)]
-    pub(crate) fn nodes(self, nodes: &impl Nodes) -> Vec<u32> {
-        std::iter::successors(self.first(), |&node| nodes.links(node).next()).collect()
+    pub(crate) fn nodes(self, next: impl Fn(u32) -> Option<u32>) -> Vec<u32> {
+        std::iter::successors(self.first(), |&node| next(node)).collect()
     }
 }
 
@@ -99,37 +100,45 @@ mod tests {
     use super::*;
 
     impl Nodes for Vec<Links> {
-        fn links(&self, node: u32) -> Links {
-            self[node as usize]
-        }
-
         fn links_mut(&mut self, node: u32) -> &mut Links {
             &mut self[node as usize]
         }
     }
 
+    /// Nodes 0 to `count - 1`, in a list.
+    fn a_list(count: u32) -> (List, Vec<Links>) {
+        let mut list = List::EMPTY;
+        let mut nodes = Vec::new();
+        for node in 0..count {
+            let links = list.append(&mut nodes, node);
+            nodes.push(links);
+        }
+        (list, nodes)
+    }
+
+    fn order(list: List, nodes: &[Links]) -> Vec<u32> {
+        list.nodes(|node| nodes[node as usize].next())
+    }
+
     #[test]
     fn nodes_keep_their_order_whichever_one_leaves() {
         for leaver in 0..4 {
-            let mut nodes = vec![Links::UNLINKED; 4];
-            let mut list = List::EMPTY;
-            for node in 0..4 {
-                list.push_back(&mut nodes, node);
-            }
-            list.unlink(&mut nodes, leaver);
+            let (mut list, mut nodes) = a_list(4);
+            let links = nodes[leaver as usize];
+            list.close_gap(&mut nodes, links);
             let expected: Vec<u32> = (0..4).filter(|&node| node != leaver).collect();
-            assert_eq!(list.nodes(&nodes), expected);
-            list.push_back(&mut nodes, leaver);
-            assert_eq!(list.nodes(&nodes).last(), Some(&leaver));
+            assert_eq!(order(list, &nodes), expected);
+            nodes[leaver as usize] = list.append(&mut nodes, leaver);
+            assert_eq!(order(list, &nodes).last(), Some(&leaver));
         }
     }
 
     #[test]
     fn the_last_to_leave_empties_the_list() {
-        let mut nodes = vec![Links::UNLINKED];
-        let mut list = List::EMPTY;
-        list.push_back(&mut nodes, 0);
-        list.unlink(&mut nodes, 0);
+        let (mut list, mut nodes) = a_list(1);
+        assert_eq!(list.only(), Some(0));
+        let links = nodes[0];
+        list.close_gap(&mut nodes, links);
         assert!(list.is_empty());
         assert_eq!(list, List::EMPTY);
     }

@@ -34,15 +34,16 @@ use visit::{Answer, Visit};
 ///
 /// All methods may be called from any thread, also from inside an operation. None blocks, but
 /// for locks that are held for a few steps and never while an operation's code runs. All hand
-/// back what finished as values, for the caller to act on once it has left its own locks: check a
-/// key while holding a lock that acting on its outcome needs, and you have a deadlock.
+/// back what finished as values, for the caller to act on once it has left its own locks. (Leave
+/// those before a check too if an operation takes them in
+/// [`try_complete`](DelayedOperation::try_complete).)
 ///
 /// Keys are plain values: their `Hash`, `Eq`, `Clone` and `Drop` must not call back.
 ///
-/// A waiting operation takes 64 to 72 bytes beside itself, and, if it has several keys, 40 for each
-/// of them; a key that something waits under takes about 30 beside itself. Finishing early frees the timer and
-/// the operation at once, and its entries under other keys when those are checked, or when
-/// [`PurgatoryConfig::purge_interval`] is exceeded.
+/// A waiting operation takes 64 to 72 bytes beside itself, and, if it has several keys, 40 for
+/// each of them; a key that something waits under takes about 30 beside itself. Finishing early
+/// frees the operation and its timer at once, and its entries under other keys when those are
+/// checked, or when [`PurgatoryConfig::purge_interval`] is exceeded.
 #[derive(Debug)]
 pub struct Purgatory<K, Op> {
     shards: Box<[Shard<K, Op>]>,
@@ -202,34 +203,26 @@ where
         let state = visit.hold(home);
         if others.is_empty() && state.checks == checks_before {
             // The common case in one go: one key, and nothing was missed.
-            let key = state.enter(Some(operation), me);
-            state.watch(key.index, hash, first);
-            if let Some(deadline) = deadline {
-                visit.set_timer(home, key.index, deadline);
-            }
+            visit.enter(home, operation, me, (hash, first), deadline);
             visit.finish();
             return Ok(None);
         }
 
-        let key = state.enter(None, me);
+        let key = state.make_place(me);
         let itself = OperationRef { shard: home, key };
         let mut checks_after = state.checks;
-        if others.is_empty() {
-            state.watch(key.index, hash, first);
-        } else {
-            let mut entries = Vec::with_capacity(keys.len());
-            let entry = state.watch_by_entry(hash, first, itself);
-            entries.push(EntryRef { shard: home, entry });
-            for other in others {
-                let (shard, hash) = self.locate(other);
-                let state = visit.hold(shard);
-                checks_after = checks_after.wrapping_add(state.checks);
-                let entry = state.watch_by_entry(hash, other, itself);
-                entries.push(EntryRef { shard, entry });
-            }
-            let state = visit.hold(home);
-            state.set_entries(key.index, entries.into_boxed_slice());
+        let mut entries = Vec::with_capacity(keys.len());
+        let entry = state.watch_by_entry(hash, first, itself);
+        entries.push(EntryRef { shard: home, entry });
+        for other in others {
+            let (shard, hash) = self.locate(other);
+            let state = visit.hold(shard);
+            checks_after = checks_after.wrapping_add(state.checks);
+            let entry = state.watch_by_entry(hash, other, itself);
+            entries.push(EntryRef { shard, entry });
         }
+        let state = visit.hold(home);
+        state.set_entries(key.index, entries.into_boxed_slice());
         if let Some(deadline) = deadline {
             visit.set_timer(home, key.index, deadline);
         }

@@ -89,14 +89,15 @@ pub(crate) struct Waiting<Op> {
 /// Where an operation is watched.
 #[derive(Debug)]
 pub(crate) enum Watch {
-    /// Under one key, in its own shard, being in the list itself. Or in none yet.
+    /// Under one key, in its own shard, being in the list itself.
     One(Seat),
-    /// Under several keys, by these entries.
+    /// By these entries: under several keys, or under one that was checked while it entered; none
+    /// yet while it enters.
     Several(Box<[EntryRef]>),
 }
 
 impl<Op> Timed for Waiting<Op> {
-    #[inline]
+    #[cfg(test)]
     fn timer(&self) -> &Timer {
         &self.timer
     }
@@ -145,29 +146,50 @@ pub(crate) enum AskedMeanwhile {
 }
 
 impl<K, Op> ShardState<K, Op> {
-    /// Makes a place for an operation; `None` if the calling thread keeps it in hand for now.
-    /// It is in no list.
+    /// Makes a place for an operation, watches it under one key and sets its timer, all at once.
+    /// Returns the tick of the timers' first visit, [`NEVER`] without a deadline.
     #[inline]
-    pub(crate) fn enter(&mut self, operation: Option<Op>, holder: ThreadToken) -> Key {
+    pub(crate) fn enter(
+        &mut self,
+        operation: Op,
+        holder: ThreadToken,
+        (hash, key): (u64, &K),
+        deadline: Option<u64>,
+    ) -> u64
+    where
+        K: Eq + Clone,
+    {
+        let operations = &mut self.operations;
+        let index = operations.next_index();
+        let seat = self.watch.add_operation(operations, hash, key, index);
+        let (timer, visit) = match deadline {
+            Some(deadline) => self.timers.start(operations, index, deadline),
+            None => (Timer::OFF, NEVER),
+        };
+        operations.insert(Waiting {
+            timer,
+            watch: Watch::One(seat),
+            operation: Some(operation),
+            holder,
+            asked: false,
+            asked_by_holder: false,
+            expired: false,
+        });
+        visit
+    }
+
+    /// Makes a place for an operation that the calling thread keeps in hand for now. It is in no
+    /// list and has no timer.
+    pub(crate) fn make_place(&mut self, holder: ThreadToken) -> Key {
         self.operations.insert(Waiting {
             timer: Timer::OFF,
-            watch: Watch::One(Seat::NONE),
-            operation,
+            watch: Watch::Several(Box::default()),
+            operation: None,
             holder,
             asked: false,
             asked_by_holder: false,
             expired: false,
         })
-    }
-
-    /// Watches the operation at `index` under one key.
-    #[inline]
-    pub(crate) fn watch(&mut self, index: u32, hash: u64, key: &K)
-    where
-        K: Eq + Clone,
-    {
-        self.watch
-            .add_operation(&mut self.operations, hash, key, index);
     }
 
     /// Watches an operation of any shard under one key of several.
@@ -208,7 +230,7 @@ impl<K, Op> ShardState<K, Op> {
 
     /// Sets the timer of the operation at `index`; returns the tick of the timers' first visit.
     pub(crate) fn set_timer(&mut self, index: u32, deadline: u64) -> u64 {
-        self.timers.set(&mut self.operations, index, deadline)
+        self.timers.restart(&mut self.operations, index, deadline)
     }
 
     /// Moves the timers' time, and appends the operations whose time is up.
@@ -220,15 +242,24 @@ impl<K, Op> ShardState<K, Op> {
     }
 
     /// Removes the place of a finished operation that the calling thread has out, its timer, and
-    /// its seat in a list. Of an operation that has entries, returns those.
+    /// its seat in a list. Of an operation that has several entries, returns those.
+    #[inline]
     pub(crate) fn remove(&mut self, index: u32) -> Option<Box<[EntryRef]>> {
-        self.timers.clear(&mut self.operations, index);
-        if let Watch::One(_) = self.operations.at(index).watch {
-            self.watch.remove_operation(&mut self.operations, index);
-        }
-        match self.operations.take_at(index).watch {
-            Watch::One(_) => None,
-            Watch::Several(entries) => Some(entries),
+        let Waiting { timer, watch, .. } = self.operations.take_at(index);
+        self.timers.stop(&mut self.operations, &timer);
+        match watch {
+            Watch::One(seat) => {
+                self.watch.remove_operation(&mut self.operations, &seat);
+                None
+            }
+            Watch::Several(entries) => {
+                // A single one is for a key of this shard, as the first one always is.
+                if let [only] = *entries {
+                    self.remove_entry(only.entry);
+                    return None;
+                }
+                Some(entries)
+            }
         }
     }
 

@@ -55,17 +55,26 @@ impl<T> Slab<T> {
         self.len
     }
 
+    /// The index that the next value to be inserted will have, so that others can be linked to it
+    /// before it is there.
+    ///
     /// # Panics
     /// With 2³¹ values in place, which is far beyond any memory that holds them.
     #[inline]
-    pub(crate) fn insert(&mut self, value: T) -> Key {
-        let generation = self.next_generation;
-        self.next_generation = generation.checked_add(1).unwrap_or(NonZeroU32::MIN);
+    pub(crate) fn next_index(&mut self) -> u32 {
         if self.first_vacant == NONE {
             self.add_place();
         }
+        self.first_vacant
+    }
+
+    /// Puts a value at [`Slab::next_index`].
+    #[inline]
+    pub(crate) fn insert(&mut self, value: T) -> Key {
+        let index = self.next_index();
+        let generation = self.next_generation;
+        self.next_generation = generation.checked_add(1).unwrap_or(NonZeroU32::MIN);
         self.len += 1;
-        let index = self.first_vacant;
         let place = &mut self.places[index as usize];
         let Place::Vacant { next } = *place else {
             unreachable!("the list of vacant places leads to vacant places");
@@ -126,6 +135,12 @@ impl<T> Slab<T> {
             Place::Occupied { generation, .. } => Key { index, generation },
             Place::Vacant { .. } => unreachable!("a link leads to a value"),
         }
+    }
+
+    /// Takes out the value under `key`, if it is still there.
+    #[inline]
+    pub(crate) fn take(&mut self, key: Key) -> Option<T> {
+        self.contains(key).then(|| self.take_at(key.index))
     }
 
     /// Takes out the value at `index`, which must be there.

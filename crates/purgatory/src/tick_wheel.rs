@@ -63,16 +63,12 @@ enum Place {
 
 /// A node with a timer in it.
 pub(crate) trait Timed {
+    #[cfg(test)]
     fn timer(&self) -> &Timer;
     fn timer_mut(&mut self) -> &mut Timer;
 }
 
 impl<N: Timed> Nodes for Slab<N> {
-    #[inline]
-    fn links(&self, node: u32) -> Links {
-        self.at(node).timer().links
-    }
-
     #[inline]
     fn links_mut(&mut self, node: u32) -> &mut Links {
         &mut self.at_mut(node).timer_mut().links
@@ -97,33 +93,52 @@ impl TickWheel {
         self.len
     }
 
-    /// Sets the timer of the node at `index` to `deadline`, which is less than `u64::MAX`,
-    /// whether it was set before or not. Returns the tick at which [`TickWheel::advance`] will
-    /// first have to do with it: no later than the deadline.
+    /// Sets a timer to `deadline`, which is less than `u64::MAX`, for the node that is at `index`
+    /// or will be, and has none: the node must be given the timer that is returned. With it comes
+    /// the tick at which [`TickWheel::advance`] will first have to do with it: no later than the
+    /// deadline.
     #[inline]
-    pub(crate) fn set<N: Timed>(&mut self, nodes: &mut Slab<N>, index: u32, deadline: u64) -> u64 {
+    #[must_use]
+    pub(crate) fn start<N: Timed>(
+        &mut self,
+        nodes: &mut Slab<N>,
+        index: u32,
+        deadline: u64,
+    ) -> (Timer, u64) {
         debug_assert!(deadline < u64::MAX);
-        self.clear(nodes, index);
         self.len += 1;
-        nodes.at_mut(index).timer_mut().deadline = Tick(deadline);
         self.link(nodes, index, deadline)
     }
 
-    /// Takes the timer of the node at `index` off. Does nothing if it is not set.
+    /// Takes off the timer that a node has, or has had until it was taken out of the slab.
     #[inline]
-    pub(crate) fn clear<N: Timed>(&mut self, nodes: &mut Slab<N>, index: u32) {
-        let timer = nodes.at_mut(index).timer_mut();
-        match std::mem::replace(&mut timer.place, Place::Nowhere) {
+    pub(crate) fn stop<N: Timed>(&mut self, nodes: &mut Slab<N>, timer: &Timer) {
+        match timer.place {
             Place::Nowhere => return,
-            Place::Due => self.due.unlink(nodes, index),
+            Place::Due => self.due.close_gap(nodes, timer.links),
             Place::Slot { level, position } => {
-                let wheel = &mut self.levels[usize::from(level)];
+                let level = &mut self.levels[usize::from(level)];
                 let position = u32::from(position);
-                wheel.list_mut(position).unlink(nodes, index);
-                wheel.note_removal(position);
+                level.list_mut(position).close_gap(nodes, timer.links);
+                level.note_removal(position);
             }
         }
         self.len -= 1;
+    }
+
+    /// Sets the timer of the node at `index` anew. Returns the same tick as
+    /// [`TickWheel::start`].
+    pub(crate) fn restart<N: Timed>(
+        &mut self,
+        nodes: &mut Slab<N>,
+        index: u32,
+        deadline: u64,
+    ) -> u64 {
+        let timer = std::mem::replace(nodes.at_mut(index).timer_mut(), Timer::OFF);
+        self.stop(nodes, &timer);
+        let (timer, visit) = self.start(nodes, index, deadline);
+        *nodes.at_mut(index).timer_mut() = timer;
+        visit
     }
 
     /// The tick at which [`TickWheel::advance`] will next have anything to do. No deadline is
@@ -201,32 +216,40 @@ impl TickWheel {
             next = timer.links.next();
             let Tick(deadline) = timer.deadline;
             if deadline <= self.now {
-                timer.place = Place::Nowhere;
+                *timer = Timer::OFF;
                 self.len -= 1;
                 expire(nodes, index);
             } else {
-                self.link(nodes, index, deadline);
+                let (timer, _) = self.link(nodes, index, deadline);
+                *nodes.at_mut(index).timer_mut() = timer;
             }
         }
     }
 
-    /// Puts a node that is in no list into the one where it belongs. Returns the tick at which
-    /// that list will be visited.
-    fn link<N: Timed>(&mut self, nodes: &mut Slab<N>, index: u32, deadline: u64) -> u64 {
-        if deadline <= self.now {
-            nodes.at_mut(index).timer_mut().place = Place::Due;
-            self.due.push_back(nodes, index);
-            return self.now;
-        }
-        let level = self.level_holding(deadline);
-        let wheel = &mut self.levels[level];
-        let (position, start) = wheel.slot_of(deadline);
-        nodes.at_mut(index).timer_mut().place = Place::Slot {
-            level: u8::try_from(level).expect("there are at most 64 levels"),
-            position: u8::try_from(position).expect("there are at most 64 slots"),
+    /// Appends a node to the list where its deadline belongs. Returns its timer, and the tick at
+    /// which that list will be visited.
+    #[inline]
+    fn link<N: Timed>(&mut self, nodes: &mut Slab<N>, index: u32, deadline: u64) -> (Timer, u64) {
+        let (links, place, visit) = if deadline <= self.now {
+            (self.due.append(nodes, index), Place::Due, self.now)
+        } else {
+            let number = self.level_holding(deadline);
+            let level = &mut self.levels[number];
+            let (position, start) = level.slot_of(deadline);
+            let links = level.list_to_fill(position).append(nodes, index);
+            let place = Place::Slot {
+                level: u8::try_from(number).expect("there are at most 64 levels"),
+                position: u8::try_from(position).expect("there are at most 64 slots"),
+            };
+            (links, place, start)
         };
-        wheel.list_to_fill(position).push_back(nodes, index);
-        start
+        let deadline = Tick(deadline);
+        let timer = Timer {
+            deadline,
+            links,
+            place,
+        };
+        (timer, visit)
     }
 
     /// The lowest wheel that reaches as far as `deadline`; makes those that are missing.
@@ -253,8 +276,9 @@ impl TickWheel {
     /// What must hold between any two calls.
     #[cfg(test)]
     pub(crate) fn assert_invariants<N: Timed>(&self, nodes: &Slab<N>) {
+        let next = |index| nodes.at(index).timer().links.next();
         let mut seen = 0;
-        for index in self.due.nodes(nodes) {
+        for index in self.due.nodes(next) {
             let timer = nodes.at(index).timer();
             assert_eq!(timer.place, Place::Due);
             let Tick(deadline) = timer.deadline;
@@ -267,7 +291,7 @@ impl TickWheel {
             assert_eq!(level.now(), self.now / tick);
             for (position, marked, list) in level.lists() {
                 assert_eq!(marked, !list.is_empty());
-                for index in list.nodes(nodes) {
+                for index in list.nodes(next) {
                     let timer = nodes.at(index).timer();
                     let place = Place::Slot {
                         level: u8::try_from(number).unwrap(),

@@ -17,7 +17,7 @@ struct Node<T> {
 }
 
 impl<T> Timed for Node<T> {
-    #[inline]
+    #[cfg(test)]
     fn timer(&self) -> &Timer {
         &self.timer
     }
@@ -47,26 +47,26 @@ impl<T> Timers<T> {
     }
 
     /// Adds `value`, due at `deadline`, which is less than `u64::MAX`.
+    #[inline]
     pub(crate) fn insert(&mut self, deadline: u64, value: T) -> Key {
-        let timer = Timer::OFF;
-        let key = self.nodes.insert(Node { timer, value });
-        self.wheel.set(&mut self.nodes, key.index, deadline);
-        key
+        let index = self.nodes.next_index();
+        let (timer, _) = self.wheel.start(&mut self.nodes, index, deadline);
+        self.nodes.insert(Node { timer, value })
     }
 
     /// Takes a value out. `None` if it is no longer there.
+    #[inline]
     pub(crate) fn remove(&mut self, key: Key) -> Option<T> {
-        self.nodes.contains(key).then(|| {
-            self.wheel.clear(&mut self.nodes, key.index);
-            self.nodes.take_at(key.index).value
-        })
+        let Node { timer, value } = self.nodes.take(key)?;
+        self.wheel.stop(&mut self.nodes, &timer);
+        Some(value)
     }
 
     /// Gives a waiting value another deadline. False if it is no longer there.
     pub(crate) fn reschedule(&mut self, key: Key, deadline: u64) -> bool {
         let waits = self.nodes.contains(key);
         if waits {
-            self.wheel.set(&mut self.nodes, key.index, deadline);
+            self.wheel.restart(&mut self.nodes, key.index, deadline);
         }
         waits
     }

@@ -50,14 +50,6 @@ pub(crate) struct Seat {
     key: u32,
 }
 
-impl Seat {
-    /// In no list.
-    pub(crate) const NONE: Self = Self {
-        links: Links::UNLINKED,
-        key: ENTRY,
-    };
-}
-
 /// A place with a seat in it. It is only asked for the seat while it is in a list.
 pub(crate) trait Seated {
     fn seat(&self) -> &Seat;
@@ -83,30 +75,14 @@ struct Seats<'a, O> {
     entries: &'a mut Slab<Entry>,
 }
 
-impl<O: Seated> Seats<'_, O> {
-    #[inline]
-    fn seat_mut(&mut self, node: u32) -> &mut Seat {
-        if node & ENTRY == 0 {
-            self.operations.at_mut(node).seat_mut()
-        } else {
-            &mut self.entries.at_mut(node & !ENTRY).seat
-        }
-    }
-}
-
 impl<O: Seated> Nodes for Seats<'_, O> {
     #[inline]
-    fn links(&self, node: u32) -> Links {
-        if node & ENTRY == 0 {
-            self.operations.at(node).seat().links
-        } else {
-            self.entries.at(node & !ENTRY).seat.links
-        }
-    }
-
-    #[inline]
     fn links_mut(&mut self, node: u32) -> &mut Links {
-        &mut self.seat_mut(node).links
+        if node & ENTRY == 0 {
+            &mut self.operations.at_mut(node).seat_mut().links
+        } else {
+            &mut self.entries.at_mut(node & !ENTRY).seat.links
+        }
     }
 }
 
@@ -130,38 +106,39 @@ impl<K> WatchLists<K> {
         self.keys.len()
     }
 
-    /// Takes out the operation at `index`, which is in a list itself.
-    pub(crate) fn remove_operation<O: Seated>(&mut self, operations: &mut Slab<O>, index: u32) {
+    /// Takes out an operation that is in a list itself, or was until it was taken from its slab.
+    #[inline]
+    pub(crate) fn remove_operation<O: Seated>(&mut self, operations: &mut Slab<O>, seat: &Seat) {
         self.operations -= 1;
-        self.unlink(operations, index);
+        self.leave(operations, seat);
     }
 
     /// Takes out an entry. False if it has gone before.
     pub(crate) fn remove_entry<O: Seated>(&mut self, operations: &mut Slab<O>, entry: Key) -> bool {
-        let found = self.entries.contains(entry);
-        if found {
-            self.unlink(operations, entry.index | ENTRY);
-            self.entries.take_at(entry.index);
+        let removed = self.entries.take(entry);
+        let found = removed.is_some();
+        if let Some(Entry { seat, .. }) = removed {
+            self.leave(operations, &seat);
         }
         found
     }
 
-    /// Takes a node out of its list, and forgets the key with the last one.
+    /// Closes the gap that a node leaves, and forgets the key with the last one.
     #[inline]
-    fn unlink<O: Seated>(&mut self, operations: &mut Slab<O>, node: u32) {
+    fn leave<O: Seated>(&mut self, operations: &mut Slab<O>, seat: &Seat) {
         let mut seats = Seats {
             operations,
             entries: &mut self.entries,
         };
-        let index = seats.seat_mut(node).key;
-        let key = self.keys.at_mut(index);
-        key.list.unlink(&mut seats, node);
+        let key = self.keys.at_mut(seat.key);
+        key.list.close_gap(&mut seats, seat.links);
         if key.list.is_empty() {
             let hash = key.hash;
-            if let Ok(occupied) = self.by_key.find_entry(hash, |&other| other == index) {
+            let this_one = |&index: &u32| index == seat.key;
+            if let Ok(occupied) = self.by_key.find_entry(hash, this_one) {
                 occupied.remove();
             }
-            self.keys.take_at(index);
+            self.keys.take_at(seat.key);
         }
     }
 
@@ -173,17 +150,19 @@ impl<K> WatchLists<K> {
 }
 
 impl<K: Eq + Clone> WatchLists<K> {
-    /// Appends the operation at `index`, which is in no list, to the list of `key`.
+    /// Appends the operation that is at `index`, or will be, to the list of `key`; it must be given
+    /// the seat that is returned.
     #[inline]
+    #[must_use]
     pub(crate) fn add_operation<O: Seated>(
         &mut self,
         operations: &mut Slab<O>,
         hash: u64,
         key: &K,
         index: u32,
-    ) {
+    ) -> Seat {
         self.operations += 1;
-        self.append(operations, hash, key, index);
+        self.join(operations, hash, key, index)
     }
 
     /// Appends an entry for an operation of this shard or another one to the list of `key`.
@@ -194,14 +173,14 @@ impl<K: Eq + Clone> WatchLists<K> {
         key: &K,
         operation: OperationRef,
     ) -> Key {
-        let seat = Seat::NONE;
-        let entry = self.entries.insert(Entry { seat, operation });
-        self.append(operations, hash, key, entry.index | ENTRY);
-        entry
+        let index = self.entries.next_index();
+        let seat = self.join(operations, hash, key, index | ENTRY);
+        self.entries.insert(Entry { seat, operation })
     }
 
+    /// Appends a node to the list of `key`.
     #[inline]
-    fn append<O: Seated>(&mut self, operations: &mut Slab<O>, hash: u64, key: &K, node: u32) {
+    fn join<O: Seated>(&mut self, operations: &mut Slab<O>, hash: u64, key: &K, node: u32) -> Seat {
         let keys = &mut self.keys;
         let index = match self.by_key.entry(
             hash,
@@ -223,9 +202,9 @@ impl<K: Eq + Clone> WatchLists<K> {
             operations,
             entries: &mut self.entries,
         };
-        seats.seat_mut(node).key = index;
         let list = &mut self.keys.at_mut(index).list;
-        list.push_back(&mut seats, node);
+        let links = list.append(&mut seats, node);
+        Seat { links, key: index }
     }
 
     /// The list of `key`, if anything waits there.
@@ -318,9 +297,11 @@ mod tests {
         }
 
         fn add_operation(&mut self, key: &'static str) -> Watcher {
-            let place = self.places.insert(Place(Seat::NONE));
-            self.lists
-                .add_operation(&mut self.places, HASH, &key, place.index);
+            let index = self.places.next_index();
+            let seat = self
+                .lists
+                .add_operation(&mut self.places, HASH, &key, index);
+            let place = self.places.insert(Place(seat));
             Watcher {
                 operation: OperationRef {
                     shard: 3,
@@ -348,9 +329,8 @@ mod tests {
             if let Some(entry) = watcher.entry {
                 return self.lists.remove_entry(&mut self.places, entry);
             }
-            let index = watcher.operation.key.index;
-            self.lists.remove_operation(&mut self.places, index);
-            self.places.take_at(index);
+            let place = self.places.take(watcher.operation.key).unwrap();
+            self.lists.remove_operation(&mut self.places, &place.0);
             true
         }
 

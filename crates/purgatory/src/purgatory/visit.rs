@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::Purgatory;
 use crate::shard::{AskedMeanwhile, ShardState};
-use crate::sync::MutexGuard;
+use crate::sync::{MutexGuard, ThreadToken};
 use crate::watch_lists::OperationRef;
 
 /// How often an operation is asked again because it checked its own keys while it was asked.
@@ -44,11 +44,12 @@ impl<'p, K, Op> Visit<'p, K, Op> {
         state
     }
 
-    /// Leaves all locks, and does what had to wait for that.
+    /// Leaves all locks, and does what had to wait for that. The last thing that a call does.
     ///
     /// # Panics
     /// With the first panic of an operation that was asked.
-    pub(super) fn finish(mut self) {
+    #[inline]
+    pub(super) fn finish(&mut self) {
         self.held = None;
         if self.wake {
             self.purgatory.alarm.wake();
@@ -56,21 +57,50 @@ impl<'p, K, Op> Visit<'p, K, Op> {
         if self.purge {
             self.purgatory.purge();
         }
-        if let Some(panic) = self.panic {
+        if let Some(panic) = self.panic.take() {
             resume_unwind(panic);
         }
     }
 
-    /// Sets the timer of the operation at `index` of `shard`.
+    /// Lets an operation enter `shard` under one key.
     #[inline]
+    pub(super) fn enter(
+        &mut self,
+        shard: u32,
+        operation: Op,
+        holder: ThreadToken,
+        key: (u64, &K),
+        deadline: Option<u64>,
+    ) where
+        K: Eq + Clone,
+    {
+        self.catch_up_timers(shard);
+        let visit = self.hold(shard).enter(operation, holder, key, deadline);
+        self.note_visit(shard, visit);
+    }
+
+    /// Sets the timer of the operation at `index` of `shard`.
     pub(super) fn set_timer(&mut self, shard: u32, index: u32, deadline: u64) {
-        let alarm = &self.purgatory.alarm;
+        self.catch_up_timers(shard);
+        let visit = self.hold(shard).set_timer(index, deadline);
+        self.note_visit(shard, visit);
+    }
+
+    /// Moves the timers on to the time that was told last, if that passes over nothing.
+    #[inline]
+    fn catch_up_timers(&mut self, shard: u32) {
+        let now = self.purgatory.alarm.now();
         let state = self.hold(shard);
-        let now = alarm.now();
         if state.visit > now {
             state.timers.catch_up(now);
         }
-        let visit = state.set_timer(index, deadline);
+    }
+
+    /// A timer was set that must be visited then.
+    #[inline]
+    fn note_visit(&mut self, shard: u32, visit: u64) {
+        let alarm = &self.purgatory.alarm;
+        let state = self.hold(shard);
         self.wake |= alarm.lower(shard, &mut state.visit, visit);
     }
 
