@@ -387,7 +387,7 @@ fn rebuild(
         builder
             .append_record(offset, record)
             .map_err(BuildError::from)?;
-        offset += 1;
+        offset = Offset::new(offset.get().wrapping_add(1));
     }
     drop(reader);
     Ok(builder.finish(codecs)?)
