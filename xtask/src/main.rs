@@ -1,3 +1,58 @@
-//! The project's own commands.
+//! The project's own commands: `cargo xtask test` and its kin.
+//!
+//! They are programs of the workspace, not scripts, so that a bare clone needs cargo and a C
+//! compiler and nothing else. `test` is what must pass before anything is merged; `deep` holds
+//! what is too heavy for that; the others are tools for one task each.
 
-fn main() {}
+mod artifacts;
+mod bench;
+mod command;
+mod deep;
+mod fuzz;
+mod stages;
+mod test;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Klamm's own commands.
+#[derive(Parser)]
+#[command(name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Run every check that a change must pass; needs cargo and a C compiler only.
+    Test,
+    /// Check the house rules and write docs/coverage.md.
+    Tidy(tidy::Options),
+    /// Run what is too heavy for `test`: model checking, Miri, long fuzzing.
+    Deep(deep::Options),
+    /// Run fuzz targets for longer than `test` does, or list them.
+    Fuzz(fuzz::Options),
+    /// Run the benches, print how Klamm compares, and write docs/benchmarks.md.
+    Bench(bench::Options),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().task {
+        Task::Test => test::run(),
+        Task::Tidy(options) => tidy::run(&options),
+        Task::Deep(options) => deep::run(&options),
+        Task::Fuzz(options) => fuzz::run(&options),
+        Task::Bench(options) => bench::run(&options),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

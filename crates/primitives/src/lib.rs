@@ -8,6 +8,7 @@
 
 mod epoch;
 mod id;
+mod murmur2;
 mod number;
 mod offset;
 mod sequence;
@@ -17,7 +18,13 @@ pub mod varint;
 
 pub use epoch::{BrokerEpoch, LeaderEpoch, ProducerEpoch};
 pub use id::{BrokerId, PartitionIndex, ProducerId};
+pub use murmur2::{murmur2, partition_for_key};
 pub use offset::Offset;
 pub use sequence::Sequence;
 pub use topic_partition::{ParseTopicPartitionError, TopicPartition};
 pub use uuid::{ParseUuidError, TopicId, Uuid};
+
+/// The examples of the README are tests, too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -9,7 +9,9 @@ number! {
     /// each later one a greater offset, not always by one (compaction and transaction markers
     /// leave gaps). Never a byte position.
     ///
-    /// Offset plus count is an offset; offset minus offset is a count.
+    /// Offset plus count is an offset; offset minus offset is a count. The operators are for
+    /// numbers that are known to be small; for those that come from outside there is
+    /// [`Offset::checked_add`].
     ///
     /// ```
     /// use klamm_primitives::Offset;
@@ -69,5 +71,23 @@ impl Sub for Offset {
     #[inline]
     fn sub(self, earlier: Self) -> i64 {
         self.get() - earlier.get()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arithmetic_keeps_offsets_and_counts_apart() {
+        let mut offset = Offset::ZERO + 5;
+        offset += 3;
+        assert_eq!(offset, Offset::new(8));
+        assert_eq!(offset - 8, Offset::ZERO);
+        assert_eq!(Offset::new(3) - offset, -5);
+        assert_eq!(offset.checked_add(2), Some(Offset::new(10)));
+        assert_eq!(offset.checked_add(i64::MAX), None);
+        assert_eq!(Offset::UNKNOWN.checked_add(i64::MIN), None);
+        assert_eq!(format!("{offset} {offset:?} {offset:>3}"), "8 8   8");
     }
 }

@@ -74,3 +74,62 @@ impl FromStr for TopicPartition {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_last_hyphen_divides() {
+        let parsed = |text: &str| {
+            let partition: TopicPartition = text.parse().unwrap();
+            (partition.topic.to_string(), partition.partition.get())
+        };
+        assert_eq!(parsed("a-0"), ("a".to_owned(), 0));
+        assert_eq!(parsed("a-b.c_d-12"), ("a-b.c_d".to_owned(), 12));
+        assert_eq!(parsed("a--7"), ("a-".to_owned(), 7));
+        assert_eq!(parsed("--7"), ("-".to_owned(), 7));
+        assert_eq!(parsed("t-2147483647"), ("t".to_owned(), i32::MAX));
+    }
+
+    #[test]
+    fn names_of_another_form_are_refused() {
+        for text in [
+            "",
+            "-",
+            "topic",
+            "topic-",
+            "-0",
+            "topic-x",
+            "topic-1x",
+            "topic-+1",
+            "topic-01",
+            "topic-00",
+            "topic- 1",
+            "topic-1 ",
+            "topic-2147483648",
+            "topic-1.log",
+            "topic-²",
+        ] {
+            let error = text.parse::<TopicPartition>().unwrap_err();
+            assert!(error.to_string().contains(&format!("`{text}`")));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn text_and_name_stand_for_each_other(topic in ".{1,20}", index in 0..=i32::MAX) {
+            let partition = TopicPartition::new(topic, PartitionIndex::new(index));
+            prop_assert_eq!(partition.to_string().parse(), Ok(partition));
+        }
+
+        #[test]
+        fn any_text_parses_or_is_refused(text in ".{0,20}-?[0-9]{0,12}") {
+            if let Ok(partition) = text.parse::<TopicPartition>() {
+                prop_assert_eq!(partition.to_string(), text);
+            }
+        }
+    }
+}

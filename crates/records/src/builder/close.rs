@@ -4,7 +4,9 @@ use bytes::Bytes;
 
 use crate::attributes::{Attributes, TimestampType};
 use crate::batch::RecordBatch;
-use crate::builder::{BuildError, CloseError, RecordBatchBuilder, State, StateError, Timestamps};
+use crate::builder::{
+    BuildError, CloseError, RecordBatchBuilder, SIZE_MAX, State, StateError, Timestamps,
+};
 use crate::compression::{Codecs, Compression, DeflateError};
 use crate::crc::crc32c;
 use crate::header::{BatchHeader, CHECKED_FROM, HEADER_LEN, ProducerStamp};
@@ -87,14 +89,16 @@ impl RecordBatchBuilder {
         self.contents.plain_len = self.end - records_at;
         if self.options.compression != Compression::None {
             self.buffer.truncate(self.end);
-            codecs.deflate_in_place(self.options.compression, &mut self.buffer, records_at)?;
+            codecs.deflate_in_place(
+                self.options.compression,
+                &mut self.buffer,
+                records_at,
+                SIZE_MAX - HEADER_LEN,
+            )?;
             self.end = self.buffer.len();
         }
         let records_len = self.end - records_at;
-        header.set_records_len(u32::try_from(records_len).map_err(|_| DeflateError {
-            codec: self.options.compression.codec(),
-            reason: "the records grew beyond 2 GiB",
-        })?);
+        header.set_records_len(u32::try_from(records_len).expect("at most SIZE_MAX"));
         self.buffer[self.start..records_at].copy_from_slice(&header.to_bytes());
         header.crc = crc32c(&self.buffer[self.start + CHECKED_FROM..self.end]);
         Ok(header)

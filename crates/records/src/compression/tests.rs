@@ -24,7 +24,7 @@ fn pack(codec: Codec, plain: &[u8], codecs: &mut Codecs) -> Vec<u8> {
     let mut buffer = [b"before", plain].concat();
     let compression = codec.at(&Levels::default());
     codecs
-        .deflate_in_place(compression, &mut buffer, 6)
+        .deflate_in_place(compression, &mut buffer, 6, usize::MAX)
         .unwrap();
     assert_eq!(buffer[..6], *b"before");
     buffer.split_off(6)
@@ -167,5 +167,24 @@ fn every_cut_of_a_payload_is_an_error_or_all_of_it() {
                 ),
             }
         }
+    }
+}
+
+#[test]
+fn what_grows_beyond_the_limit_leaves_the_buffer_as_it_was() {
+    let mut codecs = Codecs::default();
+    let (before, start) = (b"kept, then a few bytes", 4);
+    for codec in COMPRESSING {
+        let compression = codec.at(&Levels::default());
+        let mut buffer = before.to_vec();
+        let mut deflate = |len_max, buffer: &mut Vec<u8>| {
+            codecs.deflate_in_place(compression, buffer, start, len_max)
+        };
+        // Each codec makes so short an input longer.
+        let error = deflate(before.len() - start, &mut buffer).unwrap_err();
+        assert_eq!(error.codec, codec);
+        assert_eq!(buffer, before);
+        deflate(100, &mut buffer).unwrap();
+        assert!(buffer.len() > before.len() && buffer.starts_with(b"kept"));
     }
 }

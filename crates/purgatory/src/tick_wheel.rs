@@ -1,0 +1,302 @@
+//! The hierarchical timing wheel, in ticks: numbers in, values out, no time of its own.
+//!
+//! A deadline up to one ring of slots away sits in the slot of its own tick. What is farther away
+//! sits in the next wheel, whose slots are as long as the whole ring below, and so on upwards;
+//! a wheel is made when it is first needed. When the time reaches a slot of an upper wheel, what
+//! is in it moves down, until it sits in the slot of its own tick.
+//!
+//! Costs. To add or to cancel: find the wheel (one comparison each), one division, one list
+//! operation, no allocation but for the slab's growth. To advance: one step for each *occupied*
+//! slot that has come, found through a word of bits per wheel; empty slots and idle wheels cost
+//! nothing however long the jump. A value moves down at most once per wheel.
+
+use crate::level::Level;
+use crate::list::{Links, List, Nodes};
+use crate::slab::Slab;
+
+/// The wheels: in which slot each node waits. The nodes themselves lie in a [`Slab`] of the
+/// owner's, the same for all calls.
+#[derive(Debug)]
+pub(crate) struct TickWheel {
+    /// From the lowest upwards, none until something waits.
+    levels: Vec<Level>,
+    /// What was due when it was added; it needs no move of the time.
+    due: List,
+    now: u64,
+    slots: u32,
+    len: usize,
+}
+
+/// The part of a node that the wheel works with.
+#[derive(Debug)]
+pub(crate) struct Timer {
+    deadline: Tick,
+    links: Links,
+    place: Place,
+}
+
+/// A tick that is content with four-byte alignment, which saves each node eight bytes.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, packed(4))]
+struct Tick(u64);
+
+impl Timer {
+    /// Not set.
+    pub(crate) const OFF: Self = Self {
+        deadline: Tick(0),
+        links: Links::UNLINKED,
+        place: Place::Nowhere,
+    };
+}
+
+/// The list that a node is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Nowhere,
+    Due,
+    /// Level 0 is the lowest. At least two slots a wheel, so at most 64 levels.
+    Slot {
+        level: u8,
+        position: u8,
+    },
+}
+
+/// A node with a timer in it.
+pub(crate) trait Timed {
+    fn timer(&self) -> &Timer;
+    fn timer_mut(&mut self) -> &mut Timer;
+}
+
+impl<N: Timed> Nodes for Slab<N> {
+    #[inline]
+    fn links(&self, node: u32) -> Links {
+        self.at(node).timer().links
+    }
+
+    #[inline]
+    fn links_mut(&mut self, node: u32) -> &mut Links {
+        &mut self.at_mut(node).timer_mut().links
+    }
+}
+
+impl TickWheel {
+    /// `slots` is at least 2 and at most 64.
+    pub(crate) fn new(slots: u32) -> Self {
+        debug_assert!((2..=64).contains(&slots));
+        Self {
+            levels: Vec::new(),
+            due: List::EMPTY,
+            now: 0,
+            slots,
+            len: 0,
+        }
+    }
+
+    /// How many timers are set, over all wheels.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Sets the timer of the node at `index` to `deadline`, which is less than `u64::MAX`,
+    /// whether it was set before or not. Returns the tick at which [`TickWheel::advance`] will
+    /// first have to do with it: no later than the deadline.
+    #[inline]
+    pub(crate) fn set<N: Timed>(&mut self, nodes: &mut Slab<N>, index: u32, deadline: u64) -> u64 {
+        debug_assert!(deadline < u64::MAX);
+        self.clear(nodes, index);
+        self.len += 1;
+        nodes.at_mut(index).timer_mut().deadline = Tick(deadline);
+        self.link(nodes, index, deadline)
+    }
+
+    /// Takes the timer of the node at `index` off. Does nothing if it is not set.
+    #[inline]
+    pub(crate) fn clear<N: Timed>(&mut self, nodes: &mut Slab<N>, index: u32) {
+        let timer = nodes.at_mut(index).timer_mut();
+        match std::mem::replace(&mut timer.place, Place::Nowhere) {
+            Place::Nowhere => return,
+            Place::Due => self.due.unlink(nodes, index),
+            Place::Slot { level, position } => {
+                let wheel = &mut self.levels[usize::from(level)];
+                let position = u32::from(position);
+                wheel.list_mut(position).unlink(nodes, index);
+                wheel.note_removal(position);
+            }
+        }
+        self.len -= 1;
+    }
+
+    /// The tick at which [`TickWheel::advance`] will next have anything to do. No deadline is
+    /// earlier; the earliest may be later, by less than a slot of the wheel that it sits in.
+    pub(crate) fn next_visit(&self) -> Option<u64> {
+        if !self.due.is_empty() {
+            return Some(self.now);
+        }
+        self.next_slot()
+    }
+
+    /// Moves the time to `now` and calls `expire` for all nodes that are due, in order of ticks.
+    /// Their timers are off by then, and `expire` may take the node out of the slab.
+    /// A `now` that lies back leaves the time where it is.
+    pub(crate) fn advance<N: Timed>(
+        &mut self,
+        nodes: &mut Slab<N>,
+        now: u64,
+        mut expire: impl FnMut(&mut Slab<N>, u32),
+    ) {
+        let due = std::mem::replace(&mut self.due, List::EMPTY);
+        self.expire_or_link(nodes, due, &mut expire);
+        while let Some(start) = self.next_slot()
+            && start <= now
+        {
+            self.turn_to(start);
+            // Slots of several wheels may begin together. From the top, since what an upper one
+            // holds may belong into a lower one, ahead of the present.
+            for level in (0..self.levels.len()).rev() {
+                let list = self.levels[level].empty_present();
+                self.expire_or_link(nodes, list, &mut expire);
+            }
+        }
+        self.catch_up(now);
+    }
+
+    /// Moves the time to `now` where nothing is to be visited up to then, which spares later
+    /// timers a detour through upper wheels. A `now` that lies back changes nothing.
+    #[inline]
+    pub(crate) fn catch_up(&mut self, now: u64) {
+        debug_assert!(self.next_slot().is_none_or(|start| start > now));
+        if now > self.now {
+            self.turn_to(now);
+        }
+    }
+
+    /// The tick at which the first of the occupied slots begins.
+    fn next_slot(&self) -> Option<u64> {
+        self.levels.iter().filter_map(Level::next_occupied).min()
+    }
+
+    fn turn_to(&mut self, now: u64) {
+        self.now = now;
+        let mut slot = now;
+        for level in &mut self.levels {
+            // A slot contains whole slots of the wheel below, so those above do not move either.
+            if slot == level.now() {
+                break;
+            }
+            level.turn_to(slot);
+            slot /= u64::from(self.slots);
+        }
+    }
+
+    /// Takes a list apart: what is due expires, the rest goes to where it now belongs.
+    fn expire_or_link<N: Timed>(
+        &mut self,
+        nodes: &mut Slab<N>,
+        list: List,
+        expire: &mut impl FnMut(&mut Slab<N>, u32),
+    ) {
+        let mut next = list.first();
+        while let Some(index) = next {
+            let timer = nodes.at_mut(index).timer_mut();
+            next = timer.links.next();
+            let Tick(deadline) = timer.deadline;
+            if deadline <= self.now {
+                timer.place = Place::Nowhere;
+                self.len -= 1;
+                expire(nodes, index);
+            } else {
+                self.link(nodes, index, deadline);
+            }
+        }
+    }
+
+    /// Puts a node that is in no list into the one where it belongs. Returns the tick at which
+    /// that list will be visited.
+    fn link<N: Timed>(&mut self, nodes: &mut Slab<N>, index: u32, deadline: u64) -> u64 {
+        if deadline <= self.now {
+            nodes.at_mut(index).timer_mut().place = Place::Due;
+            self.due.push_back(nodes, index);
+            return self.now;
+        }
+        let level = self.level_holding(deadline);
+        let wheel = &mut self.levels[level];
+        let (position, start) = wheel.slot_of(deadline);
+        nodes.at_mut(index).timer_mut().place = Place::Slot {
+            level: u8::try_from(level).expect("there are at most 64 levels"),
+            position: u8::try_from(position).expect("there are at most 64 slots"),
+        };
+        wheel.list_to_fill(position).push_back(nodes, index);
+        start
+    }
+
+    /// The lowest wheel that reaches as far as `deadline`; makes those that are missing.
+    #[inline]
+    fn level_holding(&mut self, deadline: u64) -> usize {
+        match self.levels.iter().position(|level| level.holds(deadline)) {
+            Some(level) => level,
+            None => self.make_levels_up_to(deadline),
+        }
+    }
+
+    #[cold]
+    fn make_levels_up_to(&mut self, deadline: u64) -> usize {
+        loop {
+            let next = match self.levels.last() {
+                None => Level::lowest(self.slots, self.now),
+                Some(highest) if highest.holds(deadline) => return self.levels.len() - 1,
+                Some(highest) => highest.above(self.now),
+            };
+            self.levels.push(next);
+        }
+    }
+
+    /// What must hold between any two calls.
+    #[cfg(test)]
+    pub(crate) fn assert_invariants<N: Timed>(&self, nodes: &Slab<N>) {
+        let mut seen = 0;
+        for index in self.due.nodes(nodes) {
+            let timer = nodes.at(index).timer();
+            assert_eq!(timer.place, Place::Due);
+            let Tick(deadline) = timer.deadline;
+            assert!(deadline <= self.now);
+            seen += 1;
+        }
+        let mut tick = 1;
+        for (number, level) in self.levels.iter().enumerate() {
+            assert_eq!(level.tick(), tick);
+            assert_eq!(level.now(), self.now / tick);
+            for (position, marked, list) in level.lists() {
+                assert_eq!(marked, !list.is_empty());
+                for index in list.nodes(nodes) {
+                    let timer = nodes.at(index).timer();
+                    let place = Place::Slot {
+                        level: u8::try_from(number).unwrap(),
+                        position: u8::try_from(position).unwrap(),
+                    };
+                    assert_eq!(timer.place, place);
+                    let Tick(deadline) = timer.deadline;
+                    let ahead = deadline / tick - self.now / tick;
+                    assert!(ahead > 0 && ahead < u64::from(self.slots));
+                    seen += 1;
+                }
+            }
+            tick = tick.saturating_mul(u64::from(self.slots));
+        }
+        assert_eq!(seen, self.len, "each set timer is in exactly one list");
+    }
+
+    #[cfg(test)]
+    pub(crate) fn level_ticks(&self) -> Vec<u64> {
+        self.levels.iter().map(Level::tick).collect()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn now(&self) -> u64 {
+        self.now
+    }
+
+    #[cfg(test)]
+    pub(crate) fn level_nows(&self) -> Vec<u64> {
+        self.levels.iter().map(Level::now).collect()
+    }
+}

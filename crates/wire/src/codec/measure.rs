@@ -1,0 +1,180 @@
+//! [`Measure`]: counts what [`Writer`](super::Writer) will write, and checks it.
+
+use klamm_primitives::varint;
+
+use super::context::Context;
+use super::fault::{MeasureFault, Unencodable};
+use super::reader::STRING_LEN_MAX;
+use super::unknown_tags::UnknownTags;
+use super::writer::goes_apart;
+
+/// The greatest length that the protocol can say.
+pub(super) const LEN_MAX: usize = i32::MAX as usize;
+
+/// Lengths so far.
+#[derive(Debug, Default)]
+pub struct Measure {
+    /// All bytes.
+    pub(super) len: usize,
+    /// Those among them that are passed on rather than copied.
+    pub(super) len_apart: usize,
+    /// In how many pieces those are.
+    pub(super) apart: usize,
+}
+
+impl Measure {
+    /// The length of what `measure` counts. Only for what has been measured before, which shows
+    /// that it cannot fail.
+    #[inline]
+    pub(crate) fn len_of(measure: impl FnOnce(&mut Self) -> Result<(), MeasureFault>) -> usize {
+        let mut lengths = Self::default();
+        let measured = measure(&mut lengths);
+        debug_assert!(measured.is_ok(), "measured before");
+        lengths.len
+    }
+
+    /// All bytes so far.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    #[inline]
+    pub(super) fn add(&mut self, len: usize) {
+        self.len += len;
+    }
+
+    #[inline]
+    pub(super) fn varint(&mut self, value: u32) {
+        self.len += varint::u32_len(value);
+    }
+
+    /// The length in front of bytes or an array.
+    #[inline]
+    pub(super) fn length(&mut self, len: usize, context: Context) -> Result<(), MeasureFault> {
+        match u32::try_from(len) {
+            Ok(length) if len <= LEN_MAX => {
+                if context.is_flexible() {
+                    self.varint(length + 1);
+                } else {
+                    self.len += size_of::<i32>();
+                }
+                Ok(())
+            }
+            _ => Err(MeasureFault::unencodable(Unencodable::TooLong { len })),
+        }
+    }
+
+    /// Null in the place of bytes or an array.
+    #[inline]
+    pub(super) fn null(&mut self, context: Context) {
+        self.len += if context.is_flexible() {
+            1
+        } else {
+            size_of::<i32>()
+        };
+    }
+
+    /// Null in the place of a string.
+    #[inline]
+    pub(super) fn null_string(&mut self, context: Context) {
+        self.len += if context.is_flexible() {
+            1
+        } else {
+            size_of::<i16>()
+        };
+    }
+
+    #[inline]
+    pub(super) fn string(&mut self, text: &str, context: Context) -> Result<(), MeasureFault> {
+        let len = text.len();
+        if len > STRING_LEN_MAX {
+            return Err(MeasureFault::unencodable(Unencodable::StringTooLong {
+                len,
+            }));
+        }
+        self.len += len
+            + if !context.is_flexible() {
+                size_of::<i16>()
+            } else if len + 1 < 0x80 {
+                1
+            } else if len + 1 < 0x4000 {
+                2
+            } else {
+                3
+            };
+        Ok(())
+    }
+
+    /// Bytes that can be passed on by reference.
+    #[inline]
+    pub(super) fn bytes(&mut self, len: usize, context: Context) -> Result<(), MeasureFault> {
+        self.length(len, context)?;
+        self.len += len;
+        if goes_apart(len) {
+            self.apart(len);
+        }
+        Ok(())
+    }
+
+    /// Bytes that somebody else supplies.
+    #[inline]
+    pub(super) fn gap(&mut self, len: usize, context: Context) -> Result<(), MeasureFault> {
+        self.length(len, context)?;
+        self.len += len;
+        self.apart(len);
+        Ok(())
+    }
+
+    fn apart(&mut self, len: usize) {
+        self.len_apart += len;
+        self.apart += 1;
+    }
+
+    /// Begins a tagged field's value.
+    #[inline]
+    pub(crate) fn begin_tag(&self) -> usize {
+        self.len
+    }
+
+    /// Adds what stands before the value that began at `start`.
+    #[inline]
+    pub(crate) fn end_tag(&mut self, tag: u32, start: usize) {
+        let len = self.len - start;
+        // A value too long for its size makes a message too long for its frame, which is
+        // refused when all is measured.
+        self.len += varint::u32_len(tag) + varint::u64_len(len as u64);
+    }
+
+    /// The count in front of a tagged section.
+    #[inline]
+    pub(crate) fn tag_count(&mut self, count: u32) {
+        self.varint(count);
+    }
+
+    /// Those tagged fields that the schema does not name, and the count in front of all; `known`
+    /// of them go with it. `is_known` has the tags that the schema names, and whether it does so
+    /// in this version.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn unknown_tags(
+        &mut self,
+        known: u32,
+        unknown: &UnknownTags,
+        is_known: &[(u32, bool)],
+    ) -> Result<(), MeasureFault> {
+        let mut count = known;
+        for (tag, value) in unknown {
+            if is_known.contains(&(*tag, true)) {
+                let reason = Unencodable::KnownTag { tag: *tag };
+                return Err(MeasureFault::unencodable(reason).within("unknown_tags"));
+            }
+            let start = self.begin_tag();
+            self.len += value.len();
+            self.end_tag(*tag, start);
+            count += 1;
+        }
+        self.varint(count);
+        Ok(())
+    }
+}

@@ -1,0 +1,214 @@
+//! [`Message`] and the traits of its kinds: what whoever sends and receives messages sees.
+
+use std::fmt;
+
+use bytes::{Buf, Bytes};
+
+use super::context::Context;
+use super::encoded::Encoded;
+use super::fault::{DecodeError, EncodeError};
+use super::measure::{LEN_MAX, Measure};
+use super::reader::Reader;
+use super::value::Value;
+use super::versions::Versions;
+use super::writer::Writer;
+use crate::api_key::ApiKey;
+
+/// How many bytes of memory arrays may take for each byte of a body. What takes most is a struct
+/// of many strings, each of 32 bytes, where a byte on the wire stands for an empty one.
+const MEMORY_PER_BYTE_MAX: usize = 32;
+
+/// Arrays may always take so many bytes of memory.
+const MEMORY_MAX_MIN: usize = 64 * 1024;
+
+/// A message: a request, a response, a header, or a record of an internal log.
+///
+/// The struct's fields are the schema; this trait reads and writes it in one of its versions.
+/// It cannot be implemented outside this crate.
+///
+/// ```
+/// use klamm_wire::Message;
+/// use klamm_wire::messages::init_producer_id::InitProducerIdRequest;
+///
+/// let request = InitProducerIdRequest { transaction_timeout_ms: 1000, ..Default::default() };
+/// let encoded = request.encode(4)?;
+/// assert_eq!(encoded.len(), request.encoded_len(4)?);
+///
+/// let mut body = encoded.into_bytes().expect("no records, hence no gap");
+/// assert_eq!(InitProducerIdRequest::decode(&mut body, 4)?, request);
+/// assert!(body.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait Message:
+    Value + Default + Clone + PartialEq + fmt::Debug + Send + Sync + 'static
+{
+    /// The name, such as `ProduceRequest`.
+    const NAME: &'static str;
+
+    /// The versions that there are.
+    const VERSIONS: Versions;
+
+    /// The first version with compact lengths and tagged fields; `None` if none has them.
+    const FLEXIBLE_SINCE: Option<i16>;
+
+    /// Whether the highest version may still change, and is hence not offered by default.
+    const LATEST_UNSTABLE: bool;
+
+    /// Reads the message from the front of `body`. What is behind it stays in `body`: whether
+    /// that is an error is the caller's to say (a broker ignores it in requests). Strings, bytes
+    /// and records are slices of `body` and keep its buffer alive.
+    ///
+    /// Memory is taken for the elements of arrays alone: at most 64 KiB and 32 times the length
+    /// of `body`, which no sensible message comes near.
+    ///
+    /// # Errors
+    /// [`DecodeError::UnsupportedVersion`]; [`DecodeError::Malformed`] if the bytes are not a
+    /// message of that version. `body` is then untouched.
+    fn decode(body: &mut Bytes, version: i16) -> Result<Self, DecodeError> {
+        let memory_max = body.len().saturating_mul(MEMORY_PER_BYTE_MAX);
+        Self::decode_within(body, version, memory_max.saturating_add(MEMORY_MAX_MIN))
+    }
+
+    /// As [`Self::decode`], with another limit on the memory that is taken.
+    ///
+    /// # Errors
+    /// As there; [`Malformed::TooMuchMemory`](super::Malformed::TooMuchMemory) is what the limit
+    /// leads to.
+    fn decode_within(
+        body: &mut Bytes,
+        version: i16,
+        memory_max: usize,
+    ) -> Result<Self, DecodeError> {
+        let context = context_of::<Self>(version).ok_or(DecodeError::UnsupportedVersion {
+            message: Self::NAME,
+            version,
+            versions: Self::VERSIONS,
+        })?;
+        let mut reader = Reader::new(body, memory_max);
+        match Self::read(&mut reader, context) {
+            Ok(message) => {
+                let read = body.len() - reader.left();
+                body.advance(read);
+                Ok(message)
+            }
+            Err(fault) => Err(fault.into_error(Self::NAME, version)),
+        }
+    }
+
+    /// Checks that the version can carry the message, and counts its bytes, gaps included.
+    ///
+    /// # Errors
+    /// [`EncodeError::UnsupportedVersion`]; [`EncodeError::Field`] if a field has a value that
+    /// the version cannot say; [`EncodeError::TooLong`] above 2³¹ - 1 bytes.
+    fn encoded_len(&self, version: i16) -> Result<usize, EncodeError> {
+        measure(self, version).map(|(measure, _)| measure.len())
+    }
+
+    /// Writes the message.
+    ///
+    /// # Errors
+    /// As [`Self::encoded_len`].
+    fn encode(&self, version: i16) -> Result<Encoded, EncodeError> {
+        let (measure, context) = measure(self, version)?;
+        let mut writer = Writer::new(&measure);
+        self.write(&mut writer, context);
+        Ok(writer.finish())
+    }
+}
+
+/// A request.
+pub trait Request: Message {
+    /// What answers it.
+    type Response: Response;
+
+    /// The number that stands in the request's header.
+    const KEY: ApiKey;
+
+    /// Where a server takes it.
+    const LISTENERS: Listeners;
+}
+
+/// A response.
+pub trait Response: Message {
+    /// The key of the request that it answers.
+    const KEY: ApiKey;
+}
+
+/// The key of a record in a coordinator's internal topic.
+pub trait CoordinatorKey: Message {
+    /// The number that stands before the key.
+    const RECORD_TYPE: i16;
+}
+
+/// The value of a record in a coordinator's internal topic.
+pub trait CoordinatorValue: Message {
+    /// The number that stands before its key.
+    const RECORD_TYPE: i16;
+}
+
+/// A record of the metadata log, or of the remote log's.
+pub trait MetadataRecord: Message {
+    /// The number that stands before the record.
+    const RECORD_TYPE: i16;
+}
+
+/// The kinds of listeners on which a server takes a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Listeners {
+    /// Those of brokers, for clients and other brokers.
+    pub broker: bool,
+    /// Those of controllers.
+    pub controller: bool,
+}
+
+/// The context of a version, if the message has it.
+pub(crate) fn context_of<M: Message>(version: i16) -> Option<Context> {
+    M::VERSIONS
+        .contains(version)
+        .then(|| Context::new(version, M::FLEXIBLE_SINCE))
+}
+
+/// Measures a message in a version.
+fn measure<M: Message>(message: &M, version: i16) -> Result<(Measure, Context), EncodeError> {
+    let mut measure = Measure::default();
+    let context = measure_more(message, version, &mut measure)?;
+    Ok((measure, context))
+}
+
+/// Measures a message behind what has been measured.
+fn measure_more<M: Message>(
+    message: &M,
+    version: i16,
+    measure: &mut Measure,
+) -> Result<Context, EncodeError> {
+    let context = context_of::<M>(version).ok_or(EncodeError::UnsupportedVersion {
+        message: M::NAME,
+        version,
+        versions: M::VERSIONS,
+    })?;
+    if let Err(fault) = message.measure(measure, context) {
+        return Err(fault.into_error(M::NAME, version));
+    }
+    if measure.len() > LEN_MAX {
+        return Err(EncodeError::TooLong {
+            message: M::NAME,
+            version,
+            len: measure.len(),
+        });
+    }
+    Ok(context)
+}
+
+/// Writes a whole frame: the size, a header and a body, each in its version.
+pub(crate) fn encode_frame<H: Message, M: Message>(
+    (header, header_version): (&H, i16),
+    (body, version): (&M, i16),
+) -> Result<Encoded, EncodeError> {
+    let mut measure = Measure::default();
+    let header_context = measure_more(header, header_version, &mut measure)?;
+    let context = measure_more(body, version, &mut measure)?;
+    let mut writer = Writer::of_frame(&mut measure);
+    header.write(&mut writer, header_context);
+    body.write(&mut writer, context);
+    Ok(writer.finish())
+}

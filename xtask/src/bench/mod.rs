@@ -1,0 +1,85 @@
+//! `cargo xtask bench`: runs the benches and tells how Klamm compares.
+//!
+//! A bench names its functions `klamm/<parameter>` and `<peer>/<parameter>` within a group; what is
+//! compared ran in the same run, and the ratio of the medians is what counts. Figures are for
+//! people: no test judges them.
+
+mod machine;
+mod page;
+mod results;
+mod table;
+mod targets;
+
+use anyhow::{Context, Result, bail};
+use cargo_metadata::TargetKind;
+
+use self::results::Measurement;
+use crate::workspace::Workspace;
+use crate::{artifacts, command};
+
+/// The page that keeps the figures.
+const PAGE: &str = "docs/benchmarks.md";
+
+/// What `cargo xtask bench` takes.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Run only what this regular expression matches in `group/function/parameter`. The figures
+    /// are then printed only: the page holds whole runs.
+    filter: Option<String>,
+    /// Run the benches of this package only.
+    #[arg(long, short)]
+    package: Option<String>,
+}
+
+/// Builds the benches, runs those asked for, prints the ratios and writes them into the page.
+///
+/// # Errors
+/// A bench that does not build or fails; results that cannot be read; a page that cannot be written.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let workspace = Workspace::load()?;
+    let build = [
+        "bench",
+        "--workspace",
+        "--all-features",
+        "--benches",
+        "--no-run",
+    ];
+    let mut programs = artifacts::build(&workspace, &build, &TargetKind::Bench)?;
+    if let Some(package) = &options.package {
+        programs.retain(|program| program.package == *package);
+    }
+    if programs.is_empty() {
+        bail!("there is no such bench");
+    }
+
+    let mut sections: Vec<(String, Vec<Measurement>)> = Vec::new();
+    for of_package in programs.chunk_by(|a, b| a.package == b.package) {
+        let package = &of_package[0].package;
+        let home = workspace.target_directory().join("criterion").join(package);
+        results::forget_last_run(&home)?;
+        for program in of_package {
+            println!("--- {package}: {}", program.target);
+            let mut bench = program.command();
+            bench
+                .arg("--bench")
+                .args(&options.filter)
+                .env("CRITERION_HOME", &home);
+            command::run(&mut bench)?;
+        }
+        sections.push((package.clone(), results::read(&home)?));
+    }
+
+    let machine = machine::describe(&workspace)?;
+    let path = workspace.root().join(PAGE);
+    let mut text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {PAGE}"))?;
+    for (package, measurements) in &sections {
+        let figures = format!("{machine}\n\n{}", table::render(package, measurements));
+        println!("\n{package}\n\n{figures}");
+        text = page::with_figures(&text, package, &figures);
+    }
+    if options.filter.is_none() {
+        std::fs::write(&path, text).with_context(|| format!("cannot write {PAGE}"))?;
+        println!("{PAGE} is written");
+    }
+    Ok(())
+}
