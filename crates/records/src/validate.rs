@@ -394,7 +394,7 @@ fn rebuild(
         if compression == Compression::None {
             check_size(builder.estimated_size(), rules)?;
         }
-        offset += 1;
+        offset = Offset::new(offset.get().wrapping_add(1));
     }
     drop(reader);
     Ok(builder.finish(codecs)?)

@@ -1,11 +1,11 @@
-//! Writing one record into a buffer that is long enough and whose bytes are set.
+//! Writing one record into a buffer whose bytes are set.
 //!
-//! Nearly all records have no number that takes more than two bytes, and no headers. Those are
-//! [`Short`]: their numbers are put together in registers and written as two and as eight bytes at
-//! once, of which the next write covers those that do not belong to them. The branches between
-//! numbers of one and of two bytes go the same way from record to record, so the processor does
-//! not wait for lengths to know where to write; encoding without any branch was measured to be
-//! half as fast. What is written beyond a record's end is less than [`SLACK`].
+//! Nearly all records have no number that takes more than two bytes, and no headers. For those
+//! there is [`short`]: their numbers are put together in registers and written as two and as eight
+//! bytes at once, of which the next write covers those that do not belong to them. The branches
+//! between numbers of one and of two bytes go the same way from record to record, so the processor
+//! does not wait for lengths to know where to write; encoding without any branch was measured to
+//! take half as long again. What is written beyond a record's end is less than [`SLACK`].
 
 use crate::record::Header;
 use crate::size::{ZigZag, body_len, length_len, zigzag_len};
@@ -21,18 +21,6 @@ pub(super) struct Draft<'r> {
     pub(super) offset_delta: i32,
     pub(super) key: Option<&'r [u8]>,
     pub(super) value: Option<&'r [u8]>,
-}
-
-/// A record without headers of which no number takes more than two bytes.
-pub(super) struct Short<'r> {
-    length: Packed,
-    /// Attributes, timestamp delta, offset delta, length of the key.
-    head: Packed,
-    key: Option<&'r [u8]>,
-    value_length: Packed,
-    value: Option<&'r [u8]>,
-    /// Bytes of the whole record.
-    pub(super) size: usize,
 }
 
 /// The first number that takes two bytes.
@@ -78,67 +66,58 @@ impl Packed {
     }
 }
 
-impl<'r> Short<'r> {
-    /// Puts the numbers together, if all are short.
-    #[inline]
-    pub(super) fn new(draft: Draft<'r>) -> Option<Self> {
-        let Draft { key, value, .. } = draft;
-        let timestamp_delta = ZigZag::of(draft.timestamp_delta);
-        let offset_delta = ZigZag::length(draft.offset_delta.cast_unsigned() as usize);
-        let key_length = ZigZag::nullable(key);
-        let value_length = ZigZag::nullable(value);
-        let largest_bits = timestamp_delta.0 | offset_delta.0 | key_length.0;
-        if largest_bits | value_length.0 >= THREE_BYTES {
-            return None;
+/// Writes a record without headers to the front of `out`, if all its numbers are short and there
+/// is room for it and [`SLACK`]. Returns its size; if `None`, nothing was written.
+#[inline]
+pub(super) fn short(out: &mut [u8], draft: Draft<'_>) -> Option<usize> {
+    let Draft { key, value, .. } = draft;
+    let timestamp_delta = ZigZag::of(draft.timestamp_delta);
+    let offset_delta = ZigZag::length(draft.offset_delta.cast_unsigned() as usize);
+    let key_length = ZigZag::nullable(key);
+    let value_length = ZigZag::nullable(value);
+    let largest_bits = timestamp_delta.0 | offset_delta.0 | key_length.0;
+    if largest_bits | value_length.0 >= THREE_BYTES {
+        return None;
+    }
+    let head = if largest_bits < TWO_BYTES {
+        Packed {
+            bytes: timestamp_delta.0 << 8 | offset_delta.0 << 16 | key_length.0 << 24,
+            len: 4,
         }
-        let head = if largest_bits < TWO_BYTES {
-            Packed {
-                bytes: timestamp_delta.0 << 8 | offset_delta.0 << 16 | key_length.0 << 24,
-                len: 4,
-            }
-        } else {
-            Packed::ATTRIBUTES
-                .then(Packed::new(timestamp_delta))
-                .then(Packed::new(offset_delta))
-                .then(Packed::new(key_length))
-        };
-        let value_length = Packed::new(value_length);
-        let key_len = key.map_or(0, <[u8]>::len);
-        let value_len = value.map_or(0, <[u8]>::len);
-        // The last byte says that there are no headers.
-        let body_len = head.len + key_len + value_length.len + value_len + 1;
-        let length = ZigZag::length(body_len);
-        if length.0 >= THREE_BYTES {
-            return None;
-        }
-        let length = Packed::new(length);
-        Some(Self {
-            length,
-            head,
-            key,
-            value_length,
-            value,
-            size: length.len + body_len,
-        })
+    } else {
+        Packed::ATTRIBUTES
+            .then(Packed::new(timestamp_delta))
+            .then(Packed::new(offset_delta))
+            .then(Packed::new(key_length))
+    };
+    let value_length = Packed::new(value_length);
+    let key_len = key.map_or(0, <[u8]>::len);
+    let value_len = value.map_or(0, <[u8]>::len);
+    // The last byte says that there are no headers.
+    let body_len = head.len + key_len + value_length.len + value_len + 1;
+    let length = ZigZag::length(body_len);
+    if length.0 >= THREE_BYTES {
+        return None;
+    }
+    let length = Packed::new(length);
+    let size = length.len + body_len;
+    if out.len() < size + SLACK {
+        return None;
     }
 
-    /// Writes the record to the front of `out`, which is longer by [`SLACK`] at least.
-    #[inline]
-    pub(super) fn write(&self, out: &mut [u8]) {
-        let front: &mut [u8; SLACK] = out.first_chunk_mut().expect("there is slack");
-        front[..2].copy_from_slice(&self.length.bytes.to_le_bytes()[..2]);
-        let head_at = self.length.len;
-        front[head_at..head_at + 8].copy_from_slice(&self.head.bytes.to_le_bytes());
-
-        let at = head_at + self.head.len;
-        let mut to = Cursor { out, at };
-        to.bytes(self.key);
-        let value_length = self.value_length.bytes.to_le_bytes();
-        to.out[to.at..to.at + 2].copy_from_slice(&value_length[..2]);
-        to.at += self.value_length.len;
-        to.bytes(self.value);
-        to.out[to.at] = 0;
-    }
+    let front: &mut [u8; SLACK] = out.first_chunk_mut()?;
+    front[..2].copy_from_slice(&length.bytes.to_le_bytes()[..2]);
+    front[length.len..length.len + 8].copy_from_slice(&head.bytes.to_le_bytes());
+    let mut to = Cursor {
+        out,
+        at: length.len + head.len,
+    };
+    to.bytes(key);
+    to.out[to.at..to.at + 2].copy_from_slice(&value_length.bytes.to_le_bytes()[..2]);
+    to.at += value_length.len;
+    to.bytes(value);
+    to.out[to.at] = 0;
+    Some(size)
 }
 
 /// What a record's length says, and the bytes of the whole record.
