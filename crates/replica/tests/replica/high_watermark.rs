@@ -116,6 +116,11 @@ fn with_the_leader_alone_everything_found_at_the_start_is_seen() {
     bed.fill("a-0", 6);
     bed.follow("a-0", 2, 1);
     assert_eq!(bed.high_watermark("a-0"), 1);
+    let fenced = Other {
+        fenced: true,
+        ..Other::default()
+    };
+    bed.register(2, fenced);
     bed.place("a-0", &Placed::on(&[1, 2]).isr(&[1]).in_epoch(2));
     assert_eq!(bed.high_watermark("a-0"), 6);
 }

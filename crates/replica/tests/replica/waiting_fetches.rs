@@ -214,8 +214,8 @@ fn pu_058_a_follower_whose_log_parts_from_the_leaders_is_told_so() {
     log.lock()
         .truncate_to(offset(2), bed.now().unix_ms)
         .unwrap();
-    bed.place("a-0", &Placed::on(&[1, 2]).in_epoch(2));
-    let (_, results) = fetched(bed.fill("a-0", 2));
+    let (_, done) = bed.place("a-0", &Placed::on(&[1, 2]).in_epoch(2));
+    let (_, results) = fetched(done);
     let diverging = results[0].as_ref().unwrap().diverging.unwrap();
     assert_eq!(
         (diverging.epoch, diverging.end_offset),
@@ -229,7 +229,9 @@ fn pu_059_the_log_is_read_afresh_when_the_time_is_up() {
     bed.place("a-0", &Placed::on(&[1]));
     bed.fill("a-0", 1);
     waits(&bed, 1 << 20, vec![wanted("a-0", 0)]);
-    assert_eq!(bed.manager.next_deadline(), Some(bed.instant() + secs(10)));
+    let expires = bed.instant() + secs(10);
+    let next = bed.manager.next_deadline();
+    assert!(next.is_some_and(|next| next <= expires));
     bed.fill("a-0", 2);
     assert!(bed.pass(secs(10) - millis(1)).is_empty());
     assert_eq!(found(bed.pass(millis(1))), [[0, 1, 2]]);
