@@ -88,6 +88,7 @@ impl Bed {
             ..TopicRecord::default()
         };
         let placed = PartitionRecord {
+            partition_id: PartitionIndex::new(0),
             topic_id: Uuid::ONE,
             replicas: vec![broker],
             isr: vec![broker],

@@ -3,7 +3,7 @@
 use klamm_log::Checkpoint;
 use klamm_primitives::BrokerEpoch;
 
-use crate::support::{Bed, Other, Placed, broker, min_isr, offset, partition, secs};
+use crate::support::{Bed, Other, Placed, broker, millis, min_isr, offset, partition};
 
 #[test]
 fn re_068_it_is_the_least_log_end_of_those_in_sync_and_never_falls() {
@@ -77,10 +77,10 @@ fn re_072_it_is_written_every_five_seconds_and_at_a_clean_stop() {
         let all = Checkpoint::HighWatermark.read(&bed.disk, "/data".as_ref());
         all.unwrap().get(&partition(name)).copied()
     };
-    bed.clock.advance(secs(5) - crate::support::millis(1));
+    bed.clock.advance(millis(4_999));
     bed.logs.run_due(bed.now());
     assert_eq!(written("a-0"), None);
-    bed.clock.advance(crate::support::millis(1));
+    bed.clock.advance(millis(1));
     bed.logs.run_due(bed.now());
     assert_eq!(written("a-0"), Some(offset(3)));
     assert_eq!(written("b-0"), Some(offset(2)));

@@ -102,12 +102,9 @@ impl Model {
             };
             let at = self.waiting.iter().position(|it| it.0 == ticket);
             let (_, required) = self.waiting.remove(at.expect("it waits"));
-            match &results[0].result {
-                Ok(appended) => {
-                    assert_eq!(appended.last_offset.get() + 1, required);
-                    assert!(leads && required <= high_watermark);
-                }
-                Err(_) => {}
+            if let Ok(appended) = &results[0].result {
+                assert_eq!(appended.last_offset.get() + 1, required);
+                assert!(leads && required <= high_watermark);
             }
         }
     }
