@@ -64,6 +64,7 @@ impl BrokerSetup {
     pub(crate) fn start(&self) -> Result<RunningBroker> {
         let mut command = Command::new(&self.program);
         command
+            .args(["--set", "node.id=1"])
             .arg("--set")
             .arg(format!("listeners=PLAINTEXT://{}", self.address))
             .arg("--set")
