@@ -12,8 +12,9 @@
 //! numbers, lists of numbers and the way between them. Encoding walks over the message twice and
 //! allocates once; records from 4 KiB on are passed on, not copied.
 //!
-//! Of the peer only the fastest way is measured: into a buffer that has the right size from the
-//! start, without the walk that would find that size.
+//! The peer encodes in two ways: `kafka_protocol` is the one that its documentation shows, into an
+//! empty buffer that grows; `kafka_protocol_presized` is into a buffer that happens to have the right
+//! size, which nobody knows beforehand, without the walk that would find it.
 
 mod peer;
 mod samples;

@@ -85,14 +85,18 @@ pub trait Message:
             versions: Self::VERSIONS,
         })?;
         let mut reader = Reader::new(body, memory_max);
-        match Self::read(&mut reader, context) {
-            Ok(message) => {
-                let read = body.len() - reader.left();
-                body.advance(read);
-                Ok(message)
+        // Filled where it is returned, as messages are long to move.
+        let mut decoded = Ok(Self::default());
+        if let Ok(message) = &mut decoded {
+            match message.read_into(&mut reader, context) {
+                Ok(()) => {
+                    let read = body.len() - reader.left();
+                    body.advance(read);
+                }
+                Err(fault) => decoded = Err(fault.into_error(Self::NAME, version)),
             }
-            Err(fault) => Err(fault.into_error(Self::NAME, version)),
         }
+        decoded
     }
 
     /// Checks that the version can carry the message, and counts its bytes, gaps included.
@@ -101,7 +105,9 @@ pub trait Message:
     /// [`EncodeError::UnsupportedVersion`]; [`EncodeError::Field`] if a field has a value that
     /// the version cannot say; [`EncodeError::TooLong`] above 2³¹ - 1 bytes.
     fn encoded_len(&self, version: i16) -> Result<usize, EncodeError> {
-        measure(self, version).map(|(measure, _)| measure.len())
+        let mut measure = Measure::default();
+        measure_more(self, version, &mut measure)?;
+        Ok(measure.len())
     }
 
     /// Writes the message.
@@ -109,7 +115,8 @@ pub trait Message:
     /// # Errors
     /// As [`Self::encoded_len`].
     fn encode(&self, version: i16) -> Result<Encoded, EncodeError> {
-        let (measure, context) = measure(self, version)?;
+        let mut measure = Measure::default();
+        let context = measure_more(self, version, &mut measure)?;
         let mut writer = Writer::new(&measure);
         self.write(&mut writer, context);
         Ok(writer.finish())
@@ -168,14 +175,8 @@ pub(crate) fn context_of<M: Message>(version: i16) -> Option<Context> {
         .then(|| Context::new(version, M::FLEXIBLE_SINCE))
 }
 
-/// Measures a message in a version.
-fn measure<M: Message>(message: &M, version: i16) -> Result<(Measure, Context), EncodeError> {
-    let mut measure = Measure::default();
-    let context = measure_more(message, version, &mut measure)?;
-    Ok((measure, context))
-}
-
 /// Measures a message behind what has been measured.
+#[inline]
 fn measure_more<M: Message>(
     message: &M,
     version: i16,

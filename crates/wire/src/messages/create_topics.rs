@@ -21,6 +21,17 @@ pub struct CreateTopicsRequest {
     pub unknown_tags: UnknownTags,
 }
 
+impl CreateTopicsRequest {
+    /// The topics that leave the number of partitions or replicas to the broker, in a version
+    /// (below 4) whose servers do not take that. The codec does not care: it is for the client to
+    /// ask before it sends.
+    pub fn topics_needing_defaults(&self, version: i16) -> impl Iterator<Item = &CreatableTopic> {
+        self.topics
+            .iter()
+            .filter(move |topic| version < 4 && topic.leaves_counts_to_broker())
+    }
+}
+
 /// A topic to make, in [`CreateTopicsRequest`].
 #[derive(Debug, Clone, PartialEq, Struct)]
 pub struct CreatableTopic {
@@ -37,6 +48,13 @@ pub struct CreatableTopic {
     pub configs: Vec<CreatableTopicConfig>,
     /// Tagged fields that this schema does not name.
     pub unknown_tags: UnknownTags,
+}
+
+impl CreatableTopic {
+    /// Whether the broker is to choose the number of partitions or of replicas.
+    pub fn leaves_counts_to_broker(&self) -> bool {
+        self.assignments.is_empty() && (self.num_partitions == -1 || self.replication_factor == -1)
+    }
 }
 
 /// Where one partition's replicas go, in [`CreatableTopic`].

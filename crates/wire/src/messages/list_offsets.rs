@@ -42,12 +42,38 @@ pub struct ListOffsetsPartition {
     /// The leader's epoch as the client knows it; -1 if unknown.
     #[wire(versions = 4.., default = -1, ignorable)]
     pub current_leader_epoch: LeaderEpoch,
-    /// Unix time in milliseconds. -1: the end; -2: the first offset; -3 (v7): where the greatest
-    /// timestamp is; -4 (v8): the first local offset; -5 (v9): the last in remote storage;
-    /// -6 (v11): the first that is not yet in remote storage.
+    /// Unix time in milliseconds; below 0 one of the constants of this type.
     pub timestamp: i64,
     /// Tagged fields that this schema does not name.
     pub unknown_tags: UnknownTags,
+}
+
+impl ListOffsetsPartition {
+    /// Asks for the end: the high watermark, or the last stable offset.
+    pub const LATEST: i64 = -1;
+    /// Asks for the first offset.
+    pub const EARLIEST: i64 = -2;
+    /// Asks for the record with the greatest timestamp (v7).
+    pub const MAX_TIMESTAMP: i64 = -3;
+    /// Asks for the first offset that is not in remote storage alone (v8).
+    pub const EARLIEST_LOCAL: i64 = -4;
+    /// Asks for the last offset in remote storage (v9).
+    pub const LATEST_TIERED: i64 = -5;
+    /// Asks for the first offset that is still to go to remote storage (v11).
+    pub const EARLIEST_PENDING_UPLOAD: i64 = -6;
+
+    /// The lowest version in which a server understands the timestamp; `None` if it does so in
+    /// none. The codec does not care: it is for the client to ask before it sends.
+    pub const fn version_min(&self) -> Option<i16> {
+        Some(match self.timestamp {
+            0.. | Self::LATEST | Self::EARLIEST => 1,
+            Self::MAX_TIMESTAMP => 7,
+            Self::EARLIEST_LOCAL => 8,
+            Self::LATEST_TIERED => 9,
+            Self::EARLIEST_PENDING_UPLOAD => 11,
+            _ => return None,
+        })
+    }
 }
 
 /// Answers [`ListOffsetsRequest`].

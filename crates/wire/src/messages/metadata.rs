@@ -27,6 +27,17 @@ pub struct MetadataRequest {
     pub unknown_tags: UnknownTags,
 }
 
+impl MetadataRequest {
+    /// Whether servers of this version know how to look up all topics that are asked for. Below
+    /// version 12 they go by name alone, although versions 10 and 11 have room for ids and for
+    /// names that are null. It is for the client to ask before it sends, and for the broker to
+    /// refuse.
+    pub fn is_valid(&self, version: i16) -> bool {
+        let mut topics = self.topics.iter().flatten();
+        version >= 12 || topics.all(|topic| topic.name.is_some() && topic.topic_id.is_zero())
+    }
+}
+
 /// A topic to describe, in [`MetadataRequest`].
 #[derive(Debug, Clone, PartialEq, Struct)]
 pub struct MetadataRequestTopic {
@@ -121,12 +132,12 @@ pub struct MetadataResponsePartition {
     #[wire(versions = 7.., default = -1, ignorable)]
     pub leader_epoch: LeaderEpoch,
     /// All replicas, the preferred leader first.
-    pub replica_nodes: Vec<BrokerId>,
+    pub replica_nodes: BrokerIds,
     /// The in-sync replicas.
-    pub isr_nodes: Vec<BrokerId>,
+    pub isr_nodes: BrokerIds,
     /// The replicas that are down.
     #[wire(versions = 5.., ignorable)]
-    pub offline_replicas: Vec<BrokerId>,
+    pub offline_replicas: BrokerIds,
     /// Tagged fields that this schema does not name.
     pub unknown_tags: UnknownTags,
 }

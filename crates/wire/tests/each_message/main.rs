@@ -5,4 +5,8 @@ mod classic_groups;
 mod coding;
 mod committed_offsets;
 mod deleted_topics;
+mod fetched;
+mod offsets;
+mod produced;
+mod topics;
 mod transactions;
