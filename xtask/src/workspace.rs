@@ -11,12 +11,16 @@ pub(crate) struct Workspace {
 }
 
 impl Workspace {
-    /// Asks cargo, without resolving dependencies: that takes milliseconds and no network.
+    /// Asks cargo, without resolving dependencies: that takes milliseconds and no network. The
+    /// workspace is that of whoever runs this program, and not where it was compiled: work trees may
+    /// share what they build.
     ///
     /// # Errors
     /// A manifest that cargo cannot read.
     pub(crate) fn load() -> Result<Self> {
-        let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
+        let own = std::env::var_os("CARGO_MANIFEST_DIR")
+            .context("run this as `cargo xtask`: cargo says where the workspace is")?;
+        let manifest = Path::new(&own).join("../Cargo.toml");
         let metadata = MetadataCommand::new()
             .manifest_path(manifest)
             .no_deps()

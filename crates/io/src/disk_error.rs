@@ -81,7 +81,8 @@ pub enum DiskErrorKind {
     NotFound,
     /// The name is taken.
     AlreadyExists,
-    /// The process has no right to do this, or the file system is read-only.
+    /// The process has no right to do this, the file system is read-only, or the file was opened
+    /// for reading.
     Denied,
     /// No space is left, or none within the quota. What is there can still be read and removed.
     Full,
@@ -109,6 +110,8 @@ impl DiskErrorKind {
         match Errno::from_io_error(error) {
             Some(Errno::MFILE | Errno::NFILE) => return Self::TooManyFiles,
             Some(Errno::DQUOT) => return Self::Full,
+            // Our descriptors are always open, so this one was opened for reading only.
+            Some(Errno::BADF) => return Self::Denied,
             _ => {}
         }
         match error.kind() {

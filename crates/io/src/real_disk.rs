@@ -29,6 +29,7 @@ pub struct RealFile(Arc<Opened>);
 struct Opened {
     file: File,
     path: Box<Path>,
+    for_writing: bool,
 }
 
 /// A lock held through [`RealDisk`].
@@ -47,6 +48,7 @@ impl Disk for RealDisk {
         Ok(RealFile(Arc::new(Opened {
             file,
             path: path.into(),
+            for_writing: mode != OpenMode::Read,
         })))
     }
 
@@ -203,6 +205,10 @@ impl DiskFile for RealFile {
     }
 
     fn set_len(&self, len: u64) -> Result<(), DiskError> {
+        if !self.0.for_writing {
+            // The operating system would call it an invalid argument.
+            return Err(self.failed(DiskOperation::SetLen)(Errno::BADF.into()));
+        }
         self.file()
             .set_len(len)
             .map_err(self.failed(DiskOperation::SetLen))

@@ -1,7 +1,8 @@
 //! The hash by which keys are spread over partitions.
 //!
-//! It is Austin Appleby's second `MurmurHash` in 32 bits, reading four bytes at a time with the lowest first. All clients that name the same
-//! partition for a key must agree on each bit; the partitions of a topic are where they are.
+//! It is Austin Appleby's second `MurmurHash` in 32 bits, reading four bytes at a time with the
+//! lowest first. All clients must agree on each bit, or records of one key would go to different
+//! partitions.
 
 use std::num::NonZeroU32;
 

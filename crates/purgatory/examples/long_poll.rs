@@ -79,7 +79,7 @@ impl Server {
         let deadline = now.checked_add(Duration::from_millis(200));
         let entered = self
             .waiting
-            .try_complete_else_watch(now, poll, readers, deadline);
+            .try_complete_else_watch(poll, readers, deadline);
         if let Some(at_once) = entered.expect("it names a reader") {
             at_once.send();
         }

@@ -20,6 +20,9 @@ pub(crate) const NEVER: u64 = u64::MAX;
 /// if the former, its tick is seen.
 #[derive(Debug)]
 pub(crate) struct Alarm {
+    /// The latest tick that anybody has told. Where no driver has had anything to do for long, it
+    /// lies back, and a timer that is set then is visited early, once.
+    now: AtomicU64,
     visits: Box<[AtomicU64]>,
     /// The driver needs no waking for this tick or a later one. 0 while there is no driver.
     armed: AtomicU64,
@@ -29,13 +32,23 @@ pub(crate) struct Alarm {
 impl Alarm {
     pub(crate) fn new(shards: u32) -> Self {
         Self {
+            now: AtomicU64::new(0),
             visits: (0..shards).map(|_| AtomicU64::new(NEVER)).collect(),
             armed: AtomicU64::new(0),
             waker: Mutex::new(None),
         }
     }
 
-    /// Whether any visit is to be made by `now`, shard by shard.
+    pub(crate) fn now(&self) -> u64 {
+        self.now.load(Ordering::Relaxed)
+    }
+
+    /// Tells the time.
+    pub(crate) fn tell(&self, now: u64) {
+        self.now.fetch_max(now, Ordering::Relaxed);
+    }
+
+    /// The shards to be visited by `now`.
     pub(crate) fn due(&self, now: u64) -> impl Iterator<Item = u32> {
         (0..)
             .zip(&self.visits)

@@ -38,8 +38,9 @@ impl WheelConfig {
 pub struct PurgatoryConfig {
     /// How time is divided.
     pub wheel: WheelConfig,
-    /// Over how many locks the keys are spread, by hash. Default 512. An idle shard costs some
-    /// 400 bytes.
+    /// Over how many locks the keys are spread, by hash. Default 64: a lock is held for some 50 ns
+    /// at a time, so that even many threads seldom meet, and each shard more is a working set more
+    /// for the processor's caches. An idle shard takes 384 bytes.
     pub shards: u32,
     /// How many finished operations may have entries left under keys that nobody has checked
     /// since. One more, and those entries are purged. Default 1000.
@@ -53,7 +54,7 @@ impl Default for PurgatoryConfig {
     fn default() -> Self {
         Self {
             wheel: WheelConfig::default(),
-            shards: 512,
+            shards: 64,
             purge_interval: 1000,
             hash_seed: 0,
         }

@@ -179,16 +179,16 @@ where
     };
 
     let mut grace_over = Box::pin(clock.sleep_until(clock.now().checked_add(grace)));
-    loop {
-        handling.start();
-        if handling.running.is_none() {
-            break;
-        }
-        let finished = poll_fn(|cx| match handling.poll_finished(cx) {
-            Poll::Ready(()) => Poll::Ready(true),
-            Poll::Pending => grace_over.as_mut().poll(cx).map(|()| false),
+    while handling.running.is_some() || !handling.expired.is_empty() {
+        // The grace first: once it is over, nothing more is begun.
+        let in_time = poll_fn(|cx| {
+            if grace_over.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(false);
+            }
+            handling.start();
+            handling.poll_finished(cx).map(|()| true)
         });
-        if !finished.await {
+        if !in_time.await {
             break;
         }
     }

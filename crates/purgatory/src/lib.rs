@@ -40,6 +40,7 @@ mod sync;
 mod testing;
 mod tick_wheel;
 mod ticks;
+mod timers;
 mod timing_wheel;
 mod watch_lists;
 

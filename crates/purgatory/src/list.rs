@@ -1,7 +1,8 @@
-//! Doubly linked lists whose nodes live in a [`Slab`]: to append, and to take a node out of the
+//! Doubly linked lists of nodes that lie elsewhere: to append, and to take a node out of the
 //! middle, is constant time and allocates nothing.
 
-use crate::slab::{NONE, Slab};
+/// No node: what the last one is followed by.
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// A node's neighbours in the one list that it is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,15 +17,19 @@ impl Links {
         previous: NONE,
         next: NONE,
     };
+
+    /// The node after this one.
+    pub(crate) fn next(self) -> Option<u32> {
+        (self.next != NONE).then_some(self.next)
+    }
 }
 
-/// What a list asks of its nodes.
-pub(crate) trait Linked {
-    fn links(&self) -> &Links;
-    fn links_mut(&mut self) -> &mut Links;
+/// Where the nodes of a list lie. A node may be in several lists if each finds other links.
+pub(crate) trait Nodes {
+    fn links_mut(&mut self, node: u32) -> &mut Links;
 }
 
-/// The two ends of a list. Which slab its nodes are in, its owner knows.
+/// The two ends of a list. Where its nodes lie, its owner knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct List {
     first: u32,
@@ -41,91 +46,99 @@ impl List {
         self.first == NONE
     }
 
-    /// Appends the node at `index`, which is in no list.
-    pub(crate) fn push_back<T: Linked>(&mut self, nodes: &mut Slab<T>, index: u32) {
-        *nodes.at_mut(index).links_mut() = Links {
-            previous: self.last,
-            next: NONE,
-        };
-        if self.last == NONE {
-            self.first = index;
-        } else {
-            nodes.at_mut(self.last).links_mut().next = index;
-        }
-        self.last = index;
+    /// The first node; from there by [`Links::next`].
+    pub(crate) fn first(self) -> Option<u32> {
+        (self.first != NONE).then_some(self.first)
     }
 
-    /// Takes the node at `index`, which is in this list, out of it.
-    pub(crate) fn unlink<T: Linked>(&mut self, nodes: &mut Slab<T>, index: u32) {
-        let Links { previous, next } = *nodes.at(index).links();
+    /// The first node if it is the only one.
+    pub(crate) fn only(self) -> Option<u32> {
+        self.first().filter(|_| self.first == self.last)
+    }
+
+    /// Appends a node that is in no list, and returns the links that it must be given.
+    /// Touches its neighbour alone, so that a node can be linked before it is there.
+    #[inline]
+    #[must_use]
+    pub(crate) fn append(&mut self, nodes: &mut impl Nodes, node: u32) -> Links {
+        let previous = self.last;
+        if previous == NONE {
+            self.first = node;
+        } else {
+            nodes.links_mut(previous).next = node;
+        }
+        self.last = node;
+        let next = NONE;
+        Links { previous, next }
+    }
+
+    /// Closes the gap that a node of this list leaves, whose links are given. Touches its
+    /// neighbours alone, so that it may have gone already.
+    #[inline]
+    pub(crate) fn close_gap(&mut self, nodes: &mut impl Nodes, links: Links) {
+        let Links { previous, next } = links;
         if previous == NONE {
             self.first = next;
         } else {
-            nodes.at_mut(previous).links_mut().next = next;
+            nodes.links_mut(previous).next = next;
         }
         if next == NONE {
             self.last = previous;
         } else {
-            nodes.at_mut(next).links_mut().previous = previous;
+            nodes.links_mut(next).previous = previous;
         }
     }
 
-    /// The first node, and by [`following`] those after it.
-    pub(crate) fn first(self) -> Option<u32> {
-        (self.first != NONE).then_some(self.first)
+    #[cfg(test)]
+    pub(crate) fn nodes(self, next: impl Fn(u32) -> Option<u32>) -> Vec<u32> {
+        std::iter::successors(self.first(), |&node| next(node)).collect()
     }
-}
-
-/// The node after the one at `index` in its list.
-pub(crate) fn following<T: Linked>(nodes: &Slab<T>, index: u32) -> Option<u32> {
-    let next = nodes.at(index).links().next;
-    (next != NONE).then_some(next)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    struct Node(Links);
-
-    impl Linked for Node {
-        fn links(&self) -> &Links {
-            &self.0
-        }
-
-        fn links_mut(&mut self) -> &mut Links {
-            &mut self.0
+    impl Nodes for Vec<Links> {
+        fn links_mut(&mut self, node: u32) -> &mut Links {
+            &mut self[node as usize]
         }
     }
 
-    fn order(list: List, nodes: &Slab<Node>) -> Vec<u32> {
-        std::iter::successors(list.first(), |&index| following(nodes, index)).collect()
+    /// Nodes 0 to `count - 1`, in a list.
+    fn a_list(count: u32) -> (List, Vec<Links>) {
+        let mut list = List::EMPTY;
+        let mut nodes = Vec::new();
+        for node in 0..count {
+            let links = list.append(&mut nodes, node);
+            nodes.push(links);
+        }
+        (list, nodes)
+    }
+
+    fn order(list: List, nodes: &[Links]) -> Vec<u32> {
+        list.nodes(|node| nodes[node as usize].next())
     }
 
     #[test]
     fn nodes_keep_their_order_whichever_one_leaves() {
         for leaver in 0..4 {
-            let mut nodes = Slab::new();
-            let mut list = List::EMPTY;
-            for _ in 0..4 {
-                let index = nodes.insert(Node(Links::UNLINKED)).index;
-                list.push_back(&mut nodes, index);
-            }
-            list.unlink(&mut nodes, leaver);
-            let expected: Vec<u32> = (0..4).filter(|&index| index != leaver).collect();
+            let (mut list, mut nodes) = a_list(4);
+            let links = nodes[leaver as usize];
+            list.close_gap(&mut nodes, links);
+            let expected: Vec<u32> = (0..4).filter(|&node| node != leaver).collect();
             assert_eq!(order(list, &nodes), expected);
-            list.push_back(&mut nodes, leaver);
+            nodes[leaver as usize] = list.append(&mut nodes, leaver);
             assert_eq!(order(list, &nodes).last(), Some(&leaver));
         }
     }
 
     #[test]
     fn the_last_to_leave_empties_the_list() {
-        let mut nodes = Slab::new();
-        let mut list = List::EMPTY;
-        let only = nodes.insert(Node(Links::UNLINKED)).index;
-        list.push_back(&mut nodes, only);
-        list.unlink(&mut nodes, only);
+        let (mut list, mut nodes) = a_list(1);
+        assert_eq!(list.only(), Some(0));
+        let links = nodes[0];
+        list.close_gap(&mut nodes, links);
         assert!(list.is_empty());
         assert_eq!(list, List::EMPTY);
     }

@@ -24,25 +24,26 @@ use crate::alarm::Alarm;
 use crate::config::{ConfigError, PurgatoryConfig};
 use crate::leftovers::{EntryRef, Leftovers};
 use crate::operation::DelayedOperation;
-use crate::shard::{Entries, Found, Shard, ShardState, Taken};
+use crate::shard::{Found, Shard, ShardState};
 use crate::sync::ThreadToken;
 use crate::ticks::Ticks;
-use crate::watch_lists::OperationRef;
-use visit::{Visit, runs_by_home};
+use crate::watch_lists::{OperationRef, Watcher};
+use visit::{Answer, Visit};
 
 /// Delayed operations, watched under keys and bounded by timers.
 ///
 /// All methods may be called from any thread, also from inside an operation. None blocks, but
 /// for locks that are held for a few steps and never while an operation's code runs. All hand
-/// back what finished as values, for the caller to act on once it has left its own locks: check a
-/// key while holding a lock that acting on its outcome needs, and you have a deadlock.
+/// back what finished as values, for the caller to act on once it has left its own locks. (Leave
+/// those before a check too if an operation takes them in
+/// [`try_complete`](DelayedOperation::try_complete).)
 ///
 /// Keys are plain values: their `Hash`, `Eq`, `Clone` and `Drop` must not call back.
 ///
-/// A waiting operation takes 112 bytes beside itself, and 40 more for each further key; a key
-/// that something waits under takes about 30 beside itself. Finishing early frees the timer and
-/// the operation at once, and its entries under other keys when those are checked, or when
-/// [`PurgatoryConfig::purge_interval`] is exceeded.
+/// A waiting operation takes 64 to 72 bytes beside itself, and, if it has several keys, 40 for
+/// each of them; a key that something waits under takes about 30 beside itself. Finishing early
+/// frees the operation and its timer at once, and its entries under other keys when those are
+/// checked, or when [`PurgatoryConfig::purge_interval`] is exceeded.
 #[derive(Debug)]
 pub struct Purgatory<K, Op> {
     shards: Box<[Shard<K, Op>]>,
@@ -73,10 +74,6 @@ impl<Op> std::fmt::Debug for NoKeys<Op> {
     }
 }
 
-/// Operations that a check takes out at once. Others that look for one of them meanwhile must
-/// rely on this thread, which should not be for long.
-const OUT_AT_ONCE_MAX: usize = 64;
-
 impl<K, Op> Purgatory<K, Op> {
     /// An empty purgatory whose time begins at `start`.
     ///
@@ -101,7 +98,7 @@ impl<K, Op> Purgatory<K, Op> {
     ///
     /// Counts shard by shard: exact only while nobody else is at work.
     pub fn delayed(&self) -> usize {
-        self.sum(|state| state.waiting.len())
+        self.sum(|state| state.operations.len())
     }
 
     /// How many entries there are under all keys: one for each key of each waiting operation,
@@ -160,7 +157,7 @@ impl<K, Op> Purgatory<K, Op> {
         self.leftovers
             .take()
             .into_iter()
-            .filter(|left| visit.hold(left.shard).watch.remove(left.entry))
+            .filter(|left| visit.hold(left.shard).remove_entry(left.entry))
             .count()
     }
 }
@@ -172,20 +169,18 @@ where
 {
     /// Asks `operation` whether it can finish at once, and if not, watches it under all `keys`
     /// until one is checked with success, or `deadline` comes. `None` as deadline is without
-    /// limit (and so what `now.checked_add(timeout)` gives when it overflows).
+    /// limit, which is what `now.checked_add(timeout)` gives when it overflows.
     ///
     /// Returns the outcome if it could finish; it was then in no list. If a key is checked while
     /// it enters, it is asked once more, and the outcome of that is returned too. A deadline that
     /// has passed makes it expire with the next [`advance`](Self::advance), not here.
     ///
-    /// A key given twice is watched twice. `now` saves work if it is right and does no harm if it
-    /// is not.
+    /// A key given twice is watched twice.
     ///
     /// # Errors
     /// [`NoKeys`] hands the operation back if `keys` is empty.
     pub fn try_complete_else_watch(
         &self,
-        now: Instant,
         mut operation: Op,
         keys: &[K],
         deadline: Option<Instant>,
@@ -193,56 +188,59 @@ where
         let Some((first, others)) = keys.split_first() else {
             return Err(NoKeys(operation));
         };
-        let checks_before = keys.iter().fold(0u64, |sum, key| {
-            sum.wrapping_add(self.shard(self.locate(key).0).checks())
-        });
+        let (home, hash) = self.locate(first);
+        let checks_before = others
+            .iter()
+            .map(|other| self.shard(self.locate(other).0).checks())
+            .fold(self.shard(home).checks(), u64::wrapping_add);
         if let Some(done) = operation.try_complete() {
             return Ok(Some(done));
         }
 
+        let deadline = deadline.map(|deadline| self.ticks.not_before(deadline));
+        let me = ThreadToken::current();
         let mut visit = Visit::new(self);
-        let (home, hash) = self.locate(first);
         let state = visit.hold(home);
-        let key = state.enter(ThreadToken::current());
-        let itself = OperationRef { shard: home, key };
-        let entry = state.watch.add(hash, first, itself);
-        let mut checks_after = state.checks;
-        let entries = if others.is_empty() {
-            Entries::One(entry)
-        } else {
-            let mut entries = Vec::with_capacity(keys.len());
-            entries.push(EntryRef { shard: home, entry });
-            for other in others {
-                let (shard, hash) = self.locate(other);
-                let state = visit.hold(shard);
-                let entry = state.watch.add(hash, other, itself);
-                checks_after = checks_after.wrapping_add(state.checks);
-                entries.push(EntryRef { shard, entry });
-            }
-            Entries::Many(entries.into_boxed_slice())
-        };
-        visit.hold(home).waiting.at_mut(key.index).entries = entries;
-        if let Some(deadline) = deadline {
-            let now = self.ticks.begun_at(now);
-            visit.set_timer(home, key, now, self.ticks.not_before(deadline));
+        if others.is_empty() && state.checks == checks_before {
+            // The common case in one go: one key, and nothing was missed.
+            visit.enter(home, operation, me, (hash, first), deadline);
+            visit.finish();
+            return Ok(None);
         }
 
-        // Nothing is missed if no check came before the entries were there (the counts) and none
+        let key = state.make_place(me);
+        let itself = OperationRef { shard: home, key };
+        let mut checks_after = state.checks;
+        let mut entries = Vec::with_capacity(keys.len());
+        let entry = state.watch_by_entry(hash, first, itself);
+        entries.push(EntryRef { shard: home, entry });
+        for other in others {
+            let (shard, hash) = self.locate(other);
+            let state = visit.hold(shard);
+            checks_after = checks_after.wrapping_add(state.checks);
+            let entry = state.watch_by_entry(hash, other, itself);
+            entries.push(EntryRef { shard, entry });
+        }
+        let state = visit.hold(home);
+        state.set_entries(key.index, entries.into_boxed_slice());
+        if let Some(deadline) = deadline {
+            visit.set_timer(home, key.index, deadline);
+        }
+
+        // Nothing was missed if no check came before the entries were there (the counts) and none
         // since (word left at the operation's place). Counts only grow, so equal sums say that
         // each is equal.
-        let mut taken = Taken {
-            key,
-            entry: None,
-            operation: Some(operation),
-            own_rounds: 0,
+        let must_be_asked = if checks_before == checks_after {
+            visit.put_back(itself, operation, &mut 0)
+        } else {
+            Some(operation)
         };
-        let ask_again = visit.put_back_or_keep(home, &mut taken, checks_before != checks_after);
-        let mut done = Vec::new();
-        if ask_again {
-            visit.ask(home, &mut vec![taken], &mut done, Op::try_complete);
-        }
+        let done = match must_be_asked.map(|op| visit.ask(itself, op, Op::try_complete)) {
+            Some(Answer::Done(done)) => Some(done),
+            Some(Answer::Waits | Answer::Panicked) | None => None,
+        };
         visit.finish();
-        Ok(done.pop())
+        Ok(done)
     }
 
     /// Something happened to `key`: asks all operations that wait under it, oldest first, whether
@@ -262,38 +260,42 @@ where
         let Some(list) = state.watch.find(hash, key) else {
             return 0;
         };
-        let mut buffers = state.lend_buffers();
-        state.watch.collect(list, &mut buffers.found);
+        // One operation a key is common, and needs no list of what was found.
+        let only = state.only_watcher(shard, list);
+        let mut found = Vec::new();
+        if only.is_none() {
+            found = std::mem::take(&mut state.spare);
+            state.collect(shard, list, &mut found);
+        }
 
-        let mut completed = 0;
-        for (home, run) in runs_by_home(&buffers.found) {
-            for watchers in run.chunks(OUT_AT_ONCE_MAX) {
-                let state = visit.hold(home);
-                for watcher in watchers {
-                    let key = watcher.operation.key;
-                    match state.take(key, me) {
-                        Found::Here(operation) => buffers.batch.push(Taken {
-                            key,
-                            entry: Some(watcher.entry),
-                            operation: Some(operation),
-                            own_rounds: 0,
-                        }),
-                        Found::Out => state.ask_holder(key, me),
-                        Found::Gone => buffers.gone.push(watcher.entry),
+        let before = done.len();
+        for watcher in only.iter().chain(&found) {
+            let Watcher { operation, entry } = *watcher;
+            let state = visit.hold(operation.shard);
+            let gone = match state.take(operation.key, me) {
+                Found::Here(op) => match visit.ask(operation, op, Op::try_complete) {
+                    Answer::Done(outcome) => {
+                        done.push(outcome);
+                        true
                     }
+                    Answer::Panicked => true,
+                    Answer::Waits => false,
+                },
+                Found::Out => {
+                    state.ask_holder(operation.key, me);
+                    false
                 }
-                completed += visit.ask(home, &mut buffers.batch, done, Op::try_complete);
-                buffers.gone.append(&mut visit.gone);
+                Found::Gone => true,
+            };
+            if let (true, Some(entry)) = (gone, entry) {
+                visit.hold(shard).remove_entry(entry);
             }
         }
-
-        let state = visit.hold(shard);
-        for entry in buffers.gone.drain(..) {
-            state.watch.remove(entry);
+        if only.is_none() {
+            visit.hold(shard).keep_spare(found);
         }
-        state.return_buffers(buffers);
         visit.finish();
-        completed
+        done.len() - before
     }
 
     /// Moves the time to `now` and makes all operations expire whose deadline has come. Appends
@@ -304,30 +306,32 @@ where
     pub fn advance(&self, now: Instant, done: &mut Vec<Op::Done>) -> usize {
         let me = ThreadToken::current();
         let now = self.ticks.begun_at(now);
+        self.alarm.tell(now);
         let mut visit = Visit::new(self);
-        let (mut due, mut batch) = (Vec::new(), Vec::new());
-        let mut expired = 0;
+        let mut due = Vec::new();
+        let before = done.len();
         for shard in self.alarm.due(now) {
             let state = visit.hold(shard);
-            state.timers.advance(now, &mut due);
+            state.advance_timers(now, &mut due);
             let next = state.timers.next_visit();
             self.alarm.raise(shard, &mut state.visit, next);
-            for index in due.drain(..) {
-                if let Some((key, operation)) = state.time_is_up(index, me) {
-                    batch.push(Taken {
-                        key,
-                        entry: None,
-                        operation: Some(operation),
-                        own_rounds: 0,
-                    });
+            for key in due.drain(..) {
+                let expired = visit.hold(shard).take(key, me);
+                match expired {
+                    Found::Here(op) => {
+                        let operation = OperationRef { shard, key };
+                        let expire = |op: &mut Op| Some(op.expire());
+                        if let Answer::Done(outcome) = visit.ask(operation, op, expire) {
+                            done.push(outcome);
+                        }
+                    }
+                    Found::Out => visit.hold(shard).note_expired(key),
+                    Found::Gone => {}
                 }
             }
-            expired += visit.ask(shard, &mut batch, done, |operation| {
-                Some(operation.expire())
-            });
         }
         visit.finish();
-        expired
+        done.len() - before
     }
 
     /// Takes all operations that wait under `key` out, from their other keys and their timers
@@ -339,29 +343,27 @@ where
         let mut found = Vec::new();
         let state = visit.hold(shard);
         if let Some(list) = state.watch.find(hash, key) {
-            state.watch.collect(list, &mut found);
+            state.collect(shard, list, &mut found);
         }
         let mut cancelled = Cancelled {
             operations: Vec::new(),
             being_asked: 0,
         };
-        let mut gone = Vec::new();
-        for (home, run) in runs_by_home(&found) {
-            for watcher in run {
-                let key = watcher.operation.key;
-                match visit.hold(home).take(key, me) {
-                    Found::Here(operation) => {
-                        cancelled.operations.push(operation);
-                        visit.remove_place(home, key, Some(watcher.entry));
-                    }
-                    Found::Out => cancelled.being_asked += 1,
-                    Found::Gone => gone.push(watcher.entry),
+        for Watcher { operation, entry } in found {
+            match visit.hold(operation.shard).take(operation.key, me) {
+                Found::Here(op) => {
+                    cancelled.operations.push(op);
+                    visit.remove_place(operation);
                 }
+                Found::Out => {
+                    cancelled.being_asked += 1;
+                    continue;
+                }
+                Found::Gone => {}
             }
-        }
-        gone.append(&mut visit.gone);
-        for entry in gone {
-            visit.hold(shard).watch.remove(entry);
+            if let Some(entry) = entry {
+                visit.hold(shard).remove_entry(entry);
+            }
         }
         visit.finish();
         cancelled

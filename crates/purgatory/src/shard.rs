@@ -5,8 +5,8 @@ use crate::alarm::NEVER;
 use crate::leftovers::EntryRef;
 use crate::slab::{Key, Slab};
 use crate::sync::{AtomicU64, Mutex, MutexGuard, Ordering, ThreadToken};
-use crate::tick_wheel::TickWheel;
-use crate::watch_lists::{WatchLists, Watcher};
+use crate::tick_wheel::{TickWheel, Timed, Timer};
+use crate::watch_lists::{OperationRef, Seat, Seated, WatchLists, Watcher};
 
 /// A shard behind its lock.
 ///
@@ -28,10 +28,10 @@ impl<K, Op> Shard<K, Op> {
             state: Mutex::new(ShardState {
                 checks: 0,
                 visit: NEVER,
-                waiting: Slab::new(),
+                operations: Slab::new(),
                 timers: TickWheel::new(slots),
                 watch: WatchLists::new(),
-                spare: Buffers::default(),
+                spare: Vec::new(),
             }),
         }
     }
@@ -62,21 +62,21 @@ pub(crate) struct ShardState<K, Op> {
     pub(crate) checks: u64,
     /// The tick at which the alarm will have the timers visited, at the latest.
     pub(crate) visit: u64,
-    pub(crate) waiting: Slab<Waiting<Op>>,
-    /// Indices into `waiting`.
-    pub(crate) timers: TickWheel<u32>,
+    pub(crate) operations: Slab<Waiting<Op>>,
+    pub(crate) timers: TickWheel,
     pub(crate) watch: WatchLists<K>,
-    spare: Buffers<Op>,
+    /// An empty buffer for the next check that finds several, so that it allocates nothing.
+    pub(crate) spare: Vec<Watcher>,
 }
 
 /// An operation that has entered and is not finished.
 #[derive(Debug)]
 pub(crate) struct Waiting<Op> {
+    timer: Timer,
+    watch: Watch,
     /// `None` while the thread `holder` has it out, to ask it something. Only that thread puts
     /// it back or removes this place.
     pub(crate) operation: Option<Op>,
-    pub(crate) entries: Entries,
-    pub(crate) timer: Option<Key>,
     holder: ThreadToken,
     /// While it was out, another thread checked one of its keys.
     asked: bool,
@@ -88,11 +88,42 @@ pub(crate) struct Waiting<Op> {
 
 /// Where an operation is watched.
 #[derive(Debug)]
-pub(crate) enum Entries {
-    /// Under one key, in the shard of the operation.
-    One(Key),
-    /// Under several keys, or under none yet.
-    Many(Box<[EntryRef]>),
+pub(crate) enum Watch {
+    /// Under one key, in its own shard, being in the list itself.
+    One(Seat),
+    /// By these entries: under several keys, or under one that was checked while it entered; none
+    /// yet while it enters.
+    Several(Box<[EntryRef]>),
+}
+
+impl<Op> Timed for Waiting<Op> {
+    #[cfg(test)]
+    fn timer(&self) -> &Timer {
+        &self.timer
+    }
+
+    #[inline]
+    fn timer_mut(&mut self) -> &mut Timer {
+        &mut self.timer
+    }
+}
+
+impl<Op> Seated for Waiting<Op> {
+    #[inline]
+    fn seat(&self) -> &Seat {
+        match &self.watch {
+            Watch::One(seat) => seat,
+            Watch::Several(_) => unreachable!("an operation with entries is in no list itself"),
+        }
+    }
+
+    #[inline]
+    fn seat_mut(&mut self) -> &mut Seat {
+        match &mut self.watch {
+            Watch::One(seat) => seat,
+            Watch::Several(_) => unreachable!("an operation with entries is in no list itself"),
+        }
+    }
 }
 
 /// What became of an operation that somebody looked for.
@@ -115,12 +146,45 @@ pub(crate) enum AskedMeanwhile {
 }
 
 impl<K, Op> ShardState<K, Op> {
-    /// Makes a place for an operation that the calling thread has in hand.
-    pub(crate) fn enter(&mut self, holder: ThreadToken) -> Key {
-        self.waiting.insert(Waiting {
+    /// Makes a place for an operation, watches it under one key and sets its timer, all at once.
+    /// Returns the tick of the timers' first visit, [`NEVER`] without a deadline.
+    #[inline]
+    pub(crate) fn enter(
+        &mut self,
+        operation: Op,
+        holder: ThreadToken,
+        (hash, key): (u64, &K),
+        deadline: Option<u64>,
+    ) -> u64
+    where
+        K: Eq + Clone,
+    {
+        let operations = &mut self.operations;
+        let index = operations.next_index();
+        let seat = self.watch.add_operation(operations, hash, key, index);
+        let (timer, visit) = match deadline {
+            Some(deadline) => self.timers.start(operations, index, deadline),
+            None => (Timer::OFF, NEVER),
+        };
+        operations.insert(Waiting {
+            timer,
+            watch: Watch::One(seat),
+            operation: Some(operation),
+            holder,
+            asked: false,
+            asked_by_holder: false,
+            expired: false,
+        });
+        visit
+    }
+
+    /// Makes a place for an operation that the calling thread keeps in hand for now. It is in no
+    /// list and has no timer.
+    pub(crate) fn make_place(&mut self, holder: ThreadToken) -> Key {
+        self.operations.insert(Waiting {
+            timer: Timer::OFF,
+            watch: Watch::Several(Box::default()),
             operation: None,
-            entries: Entries::Many(Box::default()),
-            timer: None,
             holder,
             asked: false,
             asked_by_holder: false,
@@ -128,23 +192,95 @@ impl<K, Op> ShardState<K, Op> {
         })
     }
 
-    /// Takes an operation out of its place if it is there.
-    pub(crate) fn take(&mut self, key: Key, holder: ThreadToken) -> Found<Op> {
-        match self.waiting.get_mut(key) {
-            None => Found::Gone,
-            Some(waiting) => match waiting.operation.take() {
-                None => Found::Out,
-                Some(operation) => {
-                    waiting.holder = holder;
-                    Found::Here(operation)
+    /// Watches an operation of any shard under one key of several.
+    pub(crate) fn watch_by_entry(&mut self, hash: u64, key: &K, operation: OperationRef) -> Key
+    where
+        K: Eq + Clone,
+    {
+        self.watch
+            .add_entry(&mut self.operations, hash, key, operation)
+    }
+
+    /// Notes by which entries the operation at `index` is watched.
+    pub(crate) fn set_entries(&mut self, index: u32, entries: Box<[EntryRef]>) {
+        self.operations.at_mut(index).watch = Watch::Several(entries);
+    }
+
+    /// Takes out an entry; false if it has gone before.
+    pub(crate) fn remove_entry(&mut self, entry: Key) -> bool {
+        self.watch.remove_entry(&mut self.operations, entry)
+    }
+
+    /// Appends all that is in a list to `found`; `shard` is the number of this one.
+    pub(crate) fn collect(&self, shard: u32, list: u32, found: &mut Vec<Watcher>)
+    where
+        K: Eq + Clone,
+    {
+        self.watch.collect(&self.operations, shard, list, found);
+    }
+
+    /// What is in a list, if that is one operation and no entry.
+    #[inline]
+    pub(crate) fn only_watcher(&self, shard: u32, list: u32) -> Option<Watcher>
+    where
+        K: Eq + Clone,
+    {
+        self.watch.only_operation(&self.operations, shard, list)
+    }
+
+    /// Sets the timer of the operation at `index`; returns the tick of the timers' first visit.
+    pub(crate) fn set_timer(&mut self, index: u32, deadline: u64) -> u64 {
+        self.timers.restart(&mut self.operations, index, deadline)
+    }
+
+    /// Moves the timers' time, and appends the operations whose time is up.
+    pub(crate) fn advance_timers(&mut self, now: u64, due: &mut Vec<Key>) {
+        self.timers
+            .advance(&mut self.operations, now, |operations, index| {
+                due.push(operations.key_at(index));
+            });
+    }
+
+    /// Removes the place of a finished operation that the calling thread has out, its timer, and
+    /// its seat in a list. Of an operation that has several entries, returns those.
+    #[inline]
+    pub(crate) fn remove(&mut self, index: u32) -> Option<Box<[EntryRef]>> {
+        let Waiting { timer, watch, .. } = self.operations.take_at(index);
+        self.timers.stop(&mut self.operations, &timer);
+        match watch {
+            Watch::One(seat) => {
+                self.watch.remove_operation(&mut self.operations, &seat);
+                None
+            }
+            Watch::Several(entries) => {
+                // A single one is for a key of this shard, as the first one always is.
+                if let [only] = *entries {
+                    self.remove_entry(only.entry);
+                    return None;
                 }
-            },
+                Some(entries)
+            }
+        }
+    }
+
+    /// Takes an operation out of its place, to be put back or removed by the calling thread.
+    #[inline]
+    pub(crate) fn take(&mut self, key: Key, holder: ThreadToken) -> Found<Op> {
+        let Some(waiting) = self.operations.get_mut(key) else {
+            return Found::Gone;
+        };
+        match waiting.operation.take() {
+            None => Found::Out,
+            Some(operation) => {
+                waiting.holder = holder;
+                Found::Here(operation)
+            }
         }
     }
 
     /// Leaves word for whoever has the operation out that `asker` has checked one of its keys.
     pub(crate) fn ask_holder(&mut self, key: Key, asker: ThreadToken) {
-        if let Some(waiting) = self.waiting.get_mut(key) {
+        if let Some(waiting) = self.operations.get_mut(key) {
             if waiting.holder == asker {
                 waiting.asked_by_holder = true;
             } else {
@@ -155,7 +291,7 @@ impl<K, Op> ShardState<K, Op> {
 
     /// Whether word was left at `index` since the last call.
     pub(crate) fn asked_meanwhile(&mut self, index: u32) -> AskedMeanwhile {
-        let waiting = self.waiting.at_mut(index);
+        let waiting = self.operations.at_mut(index);
         let by_others = std::mem::take(&mut waiting.asked);
         let by_holder = std::mem::take(&mut waiting.asked_by_holder);
         match (by_others, by_holder) {
@@ -165,86 +301,35 @@ impl<K, Op> ShardState<K, Op> {
         }
     }
 
-    /// The timer of the operation at `index` has fired and is no more. Takes the operation out,
-    /// unless somebody else has it, who then finds word of it.
-    pub(crate) fn time_is_up(&mut self, index: u32, holder: ThreadToken) -> Option<(Key, Op)> {
-        let key = self.waiting.key_at(index);
-        let waiting = self.waiting.at_mut(index);
-        waiting.timer = None;
-        let operation = waiting.operation.take();
-        if operation.is_some() {
-            waiting.holder = holder;
-        } else {
+    /// Leaves word for whoever has the operation out that its time has come.
+    pub(crate) fn note_expired(&mut self, key: Key) {
+        if let Some(waiting) = self.operations.get_mut(key) {
             waiting.expired = true;
         }
-        operation.map(|operation| (key, operation))
     }
 
-    /// Buffers to work with, those of an earlier call where they are here.
-    pub(crate) fn lend_buffers(&mut self) -> Buffers<Op> {
-        std::mem::take(&mut self.spare)
-    }
-
-    pub(crate) fn return_buffers(&mut self, buffers: Buffers<Op>) {
-        debug_assert!(buffers.batch.is_empty());
-        if buffers.found.capacity() <= Buffers::<Op>::KEPT_MAX {
-            self.spare = buffers;
-            self.spare.found.clear();
-            self.spare.gone.clear();
+    /// Takes the buffer of a check back.
+    pub(crate) fn keep_spare(&mut self, mut found: Vec<Watcher>) {
+        if found.capacity() <= SPARE_MAX {
+            found.clear();
+            self.spare = found;
         }
     }
 }
 
-/// What a check collects on its way. A shard keeps one set, so that a check allocates nothing.
-#[derive(Debug)]
-pub(crate) struct Buffers<Op> {
-    /// All that was found under the key.
-    pub(crate) found: Vec<Watcher>,
-    /// Operations that are out at the moment.
-    pub(crate) batch: Vec<Taken<Op>>,
-    /// Entries under the checked key to be taken out at the end.
-    pub(crate) gone: Vec<Key>,
-}
-
-impl<Op> Buffers<Op> {
-    /// Longer lists are rare; their buffers are given back to the allocator.
-    const KEPT_MAX: usize = 1024;
-}
-
-impl<Op> Default for Buffers<Op> {
-    fn default() -> Self {
-        Self {
-            found: Vec::new(),
-            batch: Vec::new(),
-            gone: Vec::new(),
-        }
-    }
-}
-
-/// An operation that is out of its place.
-#[derive(Debug)]
-pub(crate) struct Taken<Op> {
-    /// Its place.
-    pub(crate) key: Key,
-    /// The entry that led to it, where a check did.
-    pub(crate) entry: Option<Key>,
-    /// `None` once it has finished.
-    pub(crate) operation: Option<Op>,
-    /// How often it was asked again because its holder had checked its keys.
-    pub(crate) own_rounds: u8,
-}
+/// Longer lists are rare; their buffers are given back to the allocator.
+const SPARE_MAX: usize = 1024;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_waiting_operation_takes_under_120_bytes_beside_itself() {
-        // Its place with a generation, its entry in one list, its timer.
-        let place = size_of::<Waiting<[u64; 8]>>() - 64 + 4;
-        let entry = WatchLists::<u64>::bytes_per_entry();
-        let timer = TickWheel::<u32>::bytes_per_value();
-        assert_eq!((place, entry, timer), (52, 28, 32));
+    fn a_waiting_operation_takes_64_bytes_beside_itself_and_28_for_each_of_several_entries() {
+        assert_eq!(Slab::<Waiting<Box<u64>>>::BYTES_PER_VALUE - 8, 64);
+        // An operation without any invalid value takes 8 more, to tell that it is out.
+        assert_eq!(Slab::<Waiting<[u64; 8]>>::BYTES_PER_VALUE - 64, 72);
+        assert_eq!(WatchLists::<u64>::bytes_per_entry(), 28);
     }
 
     #[test]

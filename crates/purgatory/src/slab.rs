@@ -6,8 +6,11 @@
 
 use std::num::NonZeroU32;
 
-/// No index: the end of a list of places.
-pub(crate) const NONE: u32 = u32::MAX;
+/// No place: the end of the list of vacant ones.
+const NONE: u32 = u32::MAX;
+
+/// Indices are less than this, which leaves the highest bit to whoever links to them.
+pub(crate) const PLACES_MAX: u32 = 1 << 31;
 
 /// What an emptied slab keeps of its memory, in places; above that it gives all of it back, so
 /// that a burst leaves nothing behind.
@@ -52,27 +55,41 @@ impl<T> Slab<T> {
         self.len
     }
 
+    /// The index that the next value to be inserted will have, so that others can be linked to it
+    /// before it is there.
+    ///
     /// # Panics
-    /// With 2³² − 1 values in place, which is far beyond any memory that holds them.
+    /// With 2³¹ values in place, which is far beyond any memory that holds them.
+    #[inline]
+    pub(crate) fn next_index(&mut self) -> u32 {
+        if self.first_vacant == NONE {
+            self.add_place();
+        }
+        self.first_vacant
+    }
+
+    /// Puts a value at [`Slab::next_index`].
+    #[inline]
     pub(crate) fn insert(&mut self, value: T) -> Key {
+        let index = self.next_index();
         let generation = self.next_generation;
         self.next_generation = generation.checked_add(1).unwrap_or(NonZeroU32::MIN);
         self.len += 1;
-        let occupied = Place::Occupied { generation, value };
-        if self.first_vacant == NONE {
-            let index = u32::try_from(self.places.len()).unwrap_or(NONE);
-            assert!(index != NONE, "a slab holds fewer than 2^32 - 1 values");
-            self.places.push(occupied);
-            return Key { index, generation };
-        }
-        let index = self.first_vacant;
         let place = &mut self.places[index as usize];
         let Place::Vacant { next } = *place else {
             unreachable!("the list of vacant places leads to vacant places");
         };
         self.first_vacant = next;
-        *place = occupied;
+        *place = Place::Occupied { generation, value };
         Key { index, generation }
+    }
+
+    #[cold]
+    fn add_place(&mut self) {
+        let index = u32::try_from(self.places.len()).unwrap_or(NONE);
+        assert!(index < PLACES_MAX, "a slab is full");
+        self.places.push(Place::Vacant { next: NONE });
+        self.first_vacant = index;
     }
 
     pub(crate) fn get_mut(&mut self, key: Key) -> Option<&mut T> {
@@ -120,7 +137,14 @@ impl<T> Slab<T> {
         }
     }
 
+    /// Takes out the value under `key`, if it is still there.
+    #[inline]
+    pub(crate) fn take(&mut self, key: Key) -> Option<T> {
+        self.contains(key).then(|| self.take_at(key.index))
+    }
+
     /// Takes out the value at `index`, which must be there.
+    #[inline]
     pub(crate) fn take_at(&mut self, index: u32) -> T {
         let vacant = Place::Vacant {
             next: self.first_vacant,
@@ -137,6 +161,10 @@ impl<T> Slab<T> {
         }
         value
     }
+
+    /// What a value takes, the place that it is in included.
+    #[cfg(test)]
+    pub(crate) const BYTES_PER_VALUE: usize = size_of::<Place<T>>();
 
     #[cfg(test)]
     pub(crate) fn capacity(&self) -> usize {

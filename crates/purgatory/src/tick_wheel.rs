@@ -11,42 +11,48 @@
 //! nothing however long the jump. A value moves down at most once per wheel.
 
 use crate::level::Level;
-use crate::list::{Linked, Links, List, following};
-use crate::slab::{Key, Slab};
+use crate::list::{Links, List, Nodes};
+use crate::slab::Slab;
 
-/// Values, each with the tick at which it is due.
+/// The wheels: in which slot each node waits. The nodes themselves lie in a [`Slab`] of the
+/// owner's, the same for all calls.
 #[derive(Debug)]
-pub(crate) struct TickWheel<T> {
-    nodes: Slab<Node<T>>,
+pub(crate) struct TickWheel {
     /// From the lowest upwards, none until something waits.
     levels: Vec<Level>,
     /// What was due when it was added; it needs no move of the time.
     due: List,
     now: u64,
     slots: u32,
+    len: usize,
 }
 
+/// The part of a node that the wheel works with.
 #[derive(Debug)]
-struct Node<T> {
-    deadline: u64,
+pub(crate) struct Timer {
+    deadline: Tick,
     links: Links,
     place: Place,
-    value: T,
 }
 
-impl<T> Linked for Node<T> {
-    fn links(&self) -> &Links {
-        &self.links
-    }
+/// A tick that is content with four-byte alignment, which saves each node eight bytes.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, packed(4))]
+struct Tick(u64);
 
-    fn links_mut(&mut self) -> &mut Links {
-        &mut self.links
-    }
+impl Timer {
+    /// Not set.
+    pub(crate) const OFF: Self = Self {
+        deadline: Tick(0),
+        links: Links::UNLINKED,
+        place: Place::Nowhere,
+    };
 }
 
 /// The list that a node is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
+    Nowhere,
     Due,
     /// Level 0 is the lowest. At least two slots a wheel, so at most 64 levels.
     Slot {
@@ -55,58 +61,84 @@ enum Place {
     },
 }
 
-impl<T> TickWheel<T> {
+/// A node with a timer in it.
+pub(crate) trait Timed {
+    #[cfg(test)]
+    fn timer(&self) -> &Timer;
+    fn timer_mut(&mut self) -> &mut Timer;
+}
+
+impl<N: Timed> Nodes for Slab<N> {
+    #[inline]
+    fn links_mut(&mut self, node: u32) -> &mut Links {
+        &mut self.at_mut(node).timer_mut().links
+    }
+}
+
+impl TickWheel {
     /// `slots` is at least 2 and at most 64.
     pub(crate) fn new(slots: u32) -> Self {
         debug_assert!((2..=64).contains(&slots));
         Self {
-            nodes: Slab::new(),
             levels: Vec::new(),
             due: List::EMPTY,
             now: 0,
             slots,
+            len: 0,
         }
     }
 
-    /// How many values wait, over all wheels.
+    /// How many timers are set, over all wheels.
     pub(crate) fn len(&self) -> usize {
-        self.nodes.len()
+        self.len
     }
 
-    pub(crate) fn contains(&self, key: Key) -> bool {
-        self.nodes.contains(key)
+    /// Sets a timer to `deadline`, which is less than `u64::MAX`, for the node that is at `index`
+    /// or will be, and has none: the node must be given the timer that is returned. With it comes
+    /// the tick at which [`TickWheel::advance`] will first have to do with it: no later than the
+    /// deadline.
+    #[inline]
+    #[must_use]
+    pub(crate) fn start<N: Timed>(
+        &mut self,
+        nodes: &mut Slab<N>,
+        index: u32,
+        deadline: u64,
+    ) -> (Timer, u64) {
+        debug_assert!(deadline < u64::MAX);
+        self.len += 1;
+        self.link(nodes, index, deadline)
     }
 
-    /// Adds `value`, due at `deadline`, which is less than `u64::MAX`. With the key comes the tick at which
-    /// [`TickWheel::advance`] will first have to do with it: no later than the deadline.
-    pub(crate) fn insert(&mut self, deadline: u64, value: T) -> (Key, u64) {
-        let key = self.nodes.insert(Node {
-            deadline,
-            links: Links::UNLINKED,
-            place: Place::Due,
-            value,
-        });
-        let visit = self.link(key.index);
-        (key, visit)
-    }
-
-    /// Takes a value out. `None` if it is no longer there.
-    pub(crate) fn remove(&mut self, key: Key) -> Option<T> {
-        self.nodes.contains(key).then(|| {
-            self.unlink(key.index);
-            self.nodes.take_at(key.index).value
-        })
-    }
-
-    /// Gives a waiting value another deadline, as for [`TickWheel::insert`]. False if it is no longer there.
-    pub(crate) fn reschedule(&mut self, key: Key, deadline: u64) -> bool {
-        let waits = self.nodes.contains(key);
-        if waits {
-            self.unlink(key.index);
-            self.nodes.at_mut(key.index).deadline = deadline;
-            self.link(key.index);
+    /// Takes off the timer that a node has, or has had until it was taken out of the slab.
+    #[inline]
+    pub(crate) fn stop<N: Timed>(&mut self, nodes: &mut Slab<N>, timer: &Timer) {
+        match timer.place {
+            Place::Nowhere => return,
+            Place::Due => self.due.close_gap(nodes, timer.links),
+            Place::Slot { level, position } => {
+                let level = &mut self.levels[usize::from(level)];
+                let position = u32::from(position);
+                level.list_mut(position).close_gap(nodes, timer.links);
+                level.note_removal(position);
+            }
         }
-        waits
+        self.len -= 1;
+    }
+
+    /// Sets the timer of the node at `index` anew. Returns the same tick as
+    /// [`TickWheel::start`].
+    pub(crate) fn restart<N: Timed>(
+        &mut self,
+        nodes: &mut Slab<N>,
+        index: u32,
+        deadline: u64,
+    ) -> u64 {
+        let timer = std::mem::replace(nodes.at_mut(index).timer_mut(), Timer::OFF);
+        self.stop(nodes, &timer);
+        let (timer, visit) = self.start(nodes, index, deadline);
+        *nodes.at_mut(index).timer_mut() = timer;
+        visit
     }
 
     /// The tick at which [`TickWheel::advance`] will next have anything to do. No deadline is
@@ -118,11 +150,17 @@ impl<T> TickWheel<T> {
         self.next_slot()
     }
 
-    /// Moves the time to `now` and hands out all that is due, in order of ticks.
+    /// Moves the time to `now` and calls `expire` for all nodes that are due, in order of ticks.
+    /// Their timers are off by then, and `expire` may take the node out of the slab.
     /// A `now` that lies back leaves the time where it is.
-    pub(crate) fn advance(&mut self, now: u64, expired: &mut Vec<T>) {
+    pub(crate) fn advance<N: Timed>(
+        &mut self,
+        nodes: &mut Slab<N>,
+        now: u64,
+        mut expire: impl FnMut(&mut Slab<N>, u32),
+    ) {
         let due = std::mem::replace(&mut self.due, List::EMPTY);
-        self.hand_out_or_link(due, expired);
+        self.expire_or_link(nodes, due, &mut expire);
         while let Some(start) = self.next_slot()
             && start <= now
         {
@@ -131,14 +169,15 @@ impl<T> TickWheel<T> {
             // holds may belong into a lower one, ahead of the present.
             for level in (0..self.levels.len()).rev() {
                 let list = self.levels[level].empty_present();
-                self.hand_out_or_link(list, expired);
+                self.expire_or_link(nodes, list, &mut expire);
             }
         }
         self.catch_up(now);
     }
 
     /// Moves the time to `now` where nothing is to be visited up to then, which spares later
-    /// additions a detour through upper wheels. A `now` that lies back changes nothing.
+    /// timers a detour through upper wheels. A `now` that lies back changes nothing.
+    #[inline]
     pub(crate) fn catch_up(&mut self, now: u64) {
         debug_assert!(self.next_slot().is_none_or(|start| start > now));
         if now > self.now {
@@ -164,88 +203,86 @@ impl<T> TickWheel<T> {
         }
     }
 
-    /// Takes a list apart: what is due goes out, the rest to where it now belongs.
-    fn hand_out_or_link(&mut self, list: List, expired: &mut Vec<T>) {
+    /// Takes a list apart: what is due expires, the rest goes to where it now belongs.
+    fn expire_or_link<N: Timed>(
+        &mut self,
+        nodes: &mut Slab<N>,
+        list: List,
+        expire: &mut impl FnMut(&mut Slab<N>, u32),
+    ) {
         let mut next = list.first();
         while let Some(index) = next {
-            next = following(&self.nodes, index);
-            if self.nodes.at(index).deadline <= self.now {
-                expired.push(self.nodes.take_at(index).value);
+            let timer = nodes.at_mut(index).timer_mut();
+            next = timer.links.next();
+            let Tick(deadline) = timer.deadline;
+            if deadline <= self.now {
+                *timer = Timer::OFF;
+                self.len -= 1;
+                expire(nodes, index);
             } else {
-                self.link(index);
+                let (timer, _) = self.link(nodes, index, deadline);
+                *nodes.at_mut(index).timer_mut() = timer;
             }
         }
     }
 
-    /// Puts a node that is in no list into the one where it belongs. Returns the tick at which
-    /// that list will be visited.
-    fn link(&mut self, index: u32) -> u64 {
-        let deadline = self.nodes.at(index).deadline;
-        debug_assert!(deadline < u64::MAX);
-        if deadline <= self.now {
-            self.nodes.at_mut(index).place = Place::Due;
-            self.due.push_back(&mut self.nodes, index);
-            return self.now;
-        }
-        let level = self.level_holding(deadline);
-        let wheel = &mut self.levels[level];
-        let (position, start) = wheel.slot_of(deadline);
-        self.nodes.at_mut(index).place = Place::Slot {
-            level: u8::try_from(level).expect("there are at most 64 levels"),
-            position: u8::try_from(position).expect("there are at most 64 slots"),
+    /// Appends a node to the list where its deadline belongs. Returns its timer, and the tick at
+    /// which that list will be visited.
+    #[inline]
+    fn link<N: Timed>(&mut self, nodes: &mut Slab<N>, index: u32, deadline: u64) -> (Timer, u64) {
+        let (links, place, visit) = if deadline <= self.now {
+            (self.due.append(nodes, index), Place::Due, self.now)
+        } else {
+            let number = self.level_holding(deadline);
+            let level = &mut self.levels[number];
+            let (position, start) = level.slot_of(deadline);
+            let links = level.list_to_fill(position).append(nodes, index);
+            let place = Place::Slot {
+                level: u8::try_from(number).expect("there are at most 64 levels"),
+                position: u8::try_from(position).expect("there are at most 64 slots"),
+            };
+            (links, place, start)
         };
-        wheel
-            .list_to_fill(position)
-            .push_back(&mut self.nodes, index);
-        start
-    }
-
-    fn unlink(&mut self, index: u32) {
-        match self.nodes.at(index).place {
-            Place::Due => self.due.unlink(&mut self.nodes, index),
-            Place::Slot { level, position } => {
-                let wheel = &mut self.levels[usize::from(level)];
-                let position = u32::from(position);
-                wheel.list_mut(position).unlink(&mut self.nodes, index);
-                wheel.note_removal(position);
-            }
-        }
+        let deadline = Tick(deadline);
+        let timer = Timer {
+            deadline,
+            links,
+            place,
+        };
+        (timer, visit)
     }
 
     /// The lowest wheel that reaches as far as `deadline`; makes those that are missing.
+    #[inline]
     fn level_holding(&mut self, deadline: u64) -> usize {
-        if self.levels.is_empty() {
-            self.levels.push(Level::lowest(self.slots, self.now));
+        match self.levels.iter().position(|level| level.holds(deadline)) {
+            Some(level) => level,
+            None => self.make_levels_up_to(deadline),
         }
-        let mut level = 0;
-        while !self.levels[level].holds(deadline) {
-            level += 1;
-            if level == self.levels.len() {
-                let above = self.levels[level - 1].above(self.now);
-                self.levels.push(above);
-            }
-        }
-        level
     }
 
-    /// Bytes that one waiting value takes, with its place in the slab.
-    #[cfg(test)]
-    pub(crate) const fn bytes_per_value() -> usize {
-        // The slab adds a generation; the deadline's alignment decides the rest.
-        (size_of::<Node<T>>() + 4).next_multiple_of(align_of::<Node<T>>())
+    #[cold]
+    fn make_levels_up_to(&mut self, deadline: u64) -> usize {
+        loop {
+            let next = match self.levels.last() {
+                None => Level::lowest(self.slots, self.now),
+                Some(highest) if highest.holds(deadline) => return self.levels.len() - 1,
+                Some(highest) => highest.above(self.now),
+            };
+            self.levels.push(next);
+        }
     }
 
     /// What must hold between any two calls.
     #[cfg(test)]
-    pub(crate) fn assert_invariants(&self) {
-        let nodes_of = |list: List| {
-            std::iter::successors(list.first(), |&index| following(&self.nodes, index))
-                .collect::<Vec<_>>()
-        };
+    pub(crate) fn assert_invariants<N: Timed>(&self, nodes: &Slab<N>) {
+        let next = |index| nodes.at(index).timer().links.next();
         let mut seen = 0;
-        for index in nodes_of(self.due) {
-            assert_eq!(self.nodes.at(index).place, Place::Due);
-            assert!(self.nodes.at(index).deadline <= self.now);
+        for index in self.due.nodes(next) {
+            let timer = nodes.at(index).timer();
+            assert_eq!(timer.place, Place::Due);
+            let Tick(deadline) = timer.deadline;
+            assert!(deadline <= self.now);
             seen += 1;
         }
         let mut tick = 1;
@@ -254,28 +291,36 @@ impl<T> TickWheel<T> {
             assert_eq!(level.now(), self.now / tick);
             for (position, marked, list) in level.lists() {
                 assert_eq!(marked, !list.is_empty());
-                for index in nodes_of(list) {
-                    let node = self.nodes.at(index);
+                for index in list.nodes(next) {
+                    let timer = nodes.at(index).timer();
                     let place = Place::Slot {
                         level: u8::try_from(number).unwrap(),
                         position: u8::try_from(position).unwrap(),
                     };
-                    assert_eq!(node.place, place);
-                    let ahead = node.deadline / tick - self.now / tick;
+                    assert_eq!(timer.place, place);
+                    let Tick(deadline) = timer.deadline;
+                    let ahead = deadline / tick - self.now / tick;
                     assert!(ahead > 0 && ahead < u64::from(self.slots));
                     seen += 1;
                 }
             }
             tick = tick.saturating_mul(u64::from(self.slots));
         }
-        assert_eq!(seen, self.len(), "each node is in exactly one list");
+        assert_eq!(seen, self.len, "each set timer is in exactly one list");
     }
 
     #[cfg(test)]
     pub(crate) fn level_ticks(&self) -> Vec<u64> {
         self.levels.iter().map(Level::tick).collect()
     }
-}
 
-#[cfg(test)]
-mod tests;
+    #[cfg(test)]
+    pub(crate) fn now(&self) -> u64 {
+        self.now
+    }
+
+    #[cfg(test)]
+    pub(crate) fn level_nows(&self) -> Vec<u64> {
+        self.levels.iter().map(Level::now).collect()
+    }
+}

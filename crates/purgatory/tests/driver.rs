@@ -227,9 +227,11 @@ fn pu_030_dropping_the_driver_stops_its_task() {
     let clock = HandClock::new(setting.start);
     let (driver, outcomes) = driven(&runtime, &setting, clock.clone());
     drop(driver);
-    // The handler, and with it the sender, goes with the task.
+    // All that the task owned goes with it: the handler with the sender, and the purgatory.
     assert!(outcomes.recv().is_err());
-    assert_eq!(Arc::strong_count(&setting.purgatory), 1);
+    while Arc::strong_count(&setting.purgatory) > 1 {
+        std::thread::yield_now();
+    }
 }
 
 #[test]
@@ -289,7 +291,7 @@ fn pu_045_an_operation_that_panics_on_expiring_stops_nothing() {
     );
     for number in 0..10 {
         let deadline = Some(start + ms(20 + number as u64 / 5));
-        let entered = purgatory.try_complete_else_watch(start, Odd(number), &["a"], deadline);
+        let entered = purgatory.try_complete_else_watch(Odd(number), &["a"], deadline);
         assert!(entered.unwrap().is_none());
     }
     clock.move_on(ms(20));
@@ -316,8 +318,7 @@ async fn pu_046_a_driven_purgatory_makes_all_time_out_without_a_caller() {
     );
     for (id, timeout) in [(3, 300), (1, 100), (2, 200)] {
         let (op, _) = Op::new(id);
-        let entered =
-            purgatory.try_complete_else_watch(start, op, &[id], Some(start + ms(timeout)));
+        let entered = purgatory.try_complete_else_watch(op, &[id], Some(start + ms(timeout)));
         assert_eq!(entered.unwrap(), None);
     }
     for id in 1..=3 {

@@ -67,7 +67,7 @@ fn pu_029_the_clock_is_moved_by_hand_or_not_at_all() {
     let (op, without) = Op::new(2);
     setting
         .purgatory
-        .try_complete_else_watch(setting.start, op, &["a"], None)
+        .try_complete_else_watch(op, &["a"], None)
         .unwrap();
     assert_eq!((handle.expired(), setting.purgatory.delayed()), (0, 2));
     assert_eq!(setting.advance(ms(1)), [Outcome::Expired(1)]);
@@ -260,7 +260,7 @@ fn an_operation_whose_time_comes_while_it_is_asked_expires_with_the_next_advance
         driver: Waker::from(Arc::clone(&woken)),
     };
     purgatory
-        .try_complete_else_watch(start, op, &["a"], Some(start + ms(50)))
+        .try_complete_else_watch(op, &["a"], Some(start + ms(50)))
         .unwrap();
     let mut done = Vec::new();
     assert_eq!(purgatory.check(&"a", &mut done), 0);

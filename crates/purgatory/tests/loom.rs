@@ -57,6 +57,7 @@ impl Model {
             },
             shards,
             purge_interval: 0,
+            hash_seed: 2,
             ..PurgatoryConfig::default()
         };
         let start = Instant::now();
@@ -76,7 +77,7 @@ impl Model {
         let op = Op { ready };
         let entered = self
             .purgatory
-            .try_complete_else_watch(self.start, op, keys, Some(deadline));
+            .try_complete_else_watch(op, keys, Some(deadline));
         usize::from(entered.unwrap().is_some())
     }
 
@@ -329,7 +330,7 @@ fn pu_025_a_sleeping_driver_that_looks_again_does_not_miss_an_earlier_deadline()
         let late = model.start + Duration::from_millis(50);
         let entered = model
             .purgatory
-            .try_complete_else_watch(model.start, op, &[2], Some(late));
+            .try_complete_else_watch(op, &[2], Some(late));
         assert!(entered.unwrap().is_none());
         let woken = StdArc::new(CountedWaker::default());
         let waker = Waker::from(StdArc::clone(&woken));

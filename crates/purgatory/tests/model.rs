@@ -103,8 +103,10 @@ proptest! {
                 }
                 Step::Check(key) => {
                     let done = setting.check(&key);
-                    prop_assert!(done.iter().all(|outcome| matches!(outcome, Outcome::Completed(_))));
-                    let expected = model.remove(|waiting| waiting.ready && waiting.keys.contains(&key));
+                    let completed = |outcome: &Outcome| matches!(outcome, Outcome::Completed(_));
+                    prop_assert!(done.iter().all(completed));
+                    let expected =
+                        model.remove(|waiting| waiting.ready && waiting.keys.contains(&key));
                     prop_assert_eq!(ids(&done), expected, "oldest first");
                 }
                 Step::Advance(by) => {

@@ -171,7 +171,7 @@ fn pu_006_checks_of_one_operation_never_overlap() {
         inside: Arc::default(),
         shared: Arc::clone(&shared),
     };
-    let entered = purgatory.try_complete_else_watch(start, op, &[1, 2], None);
+    let entered = purgatory.try_complete_else_watch(op, &[1, 2], None);
     assert_eq!(entered.unwrap(), None);
     let completed: usize = thread::scope(|scope| {
         let checkers: Vec<_> = (0..4)
@@ -266,10 +266,7 @@ fn pu_019_an_operation_that_enters_while_its_key_is_forgotten_is_not_lost() {
                     let first = setting.enter(round, &[1], ms(1_000));
                     first.make_ready();
                     barrier.wait();
-                    let entered =
-                        setting
-                            .purgatory
-                            .try_complete_else_watch(setting.start, op, keys, None);
+                    let entered = setting.purgatory.try_complete_else_watch(op, keys, None);
                     completed += usize::from(entered.unwrap().is_some());
                     barrier.wait();
                 }

@@ -82,10 +82,9 @@ fn pu_009_what_can_finish_on_entering_is_never_watched_nor_timed() {
     let (op, handle) = Op::new(1);
     handle.make_ready();
     let deadline = Some(setting.start + ms(50));
-    let entered =
-        setting
-            .purgatory
-            .try_complete_else_watch(setting.start, op, &["a", "b"], deadline);
+    let entered = setting
+        .purgatory
+        .try_complete_else_watch(op, &["a", "b"], deadline);
     assert_eq!(entered.unwrap(), Some(Outcome::Completed(1)));
     assert_eq!((setting.counts(), handle.asked()), ((0, 0), 1));
     assert_eq!(setting.purgatory.next_deadline(), None);
@@ -146,7 +145,7 @@ fn pu_010_an_operation_is_asked_again_if_one_of_its_keys_is_checked_while_it_ent
                 purgatory: Arc::clone(&purgatory),
                 asked: 0,
             };
-            let entered = purgatory.try_complete_else_watch(start, op, &[0, 1, 2], None);
+            let entered = purgatory.try_complete_else_watch(op, &[0, 1, 2], None);
             assert_eq!(entered.unwrap(), Some(2));
             assert_eq!(purgatory.delayed(), 0);
         }
@@ -159,7 +158,7 @@ fn pu_011_entering_under_no_key_is_refused_and_the_operation_handed_back() {
     let (op, handle) = Op::new(1);
     let refused = setting
         .purgatory
-        .try_complete_else_watch(setting.start, op, &[], None)
+        .try_complete_else_watch(op, &[], None)
         .unwrap_err();
     assert_eq!((refused.0.id, handle.asked(), handle.dropped()), (1, 0, 0));
     assert_eq!(setting.counts(), (0, 0));
@@ -366,9 +365,7 @@ fn pu_023_an_operation_may_enter_and_check_others_while_it_is_asked() {
                 purgatory: Arc::clone(&self.purgatory),
                 waits: true,
             };
-            let entered = self
-                .purgatory
-                .try_complete_else_watch(an_instant(), next, &[left], None);
+            let entered = self.purgatory.try_complete_else_watch(next, &[left], None);
             assert_eq!(entered.unwrap(), None);
             let mut done = Vec::new();
             assert_eq!(self.purgatory.check(&left, &mut done), 1);
@@ -401,11 +398,11 @@ fn pu_023_an_operation_may_enter_and_check_others_while_it_is_asked() {
     };
     let mut done = Vec::new();
     purgatory
-        .try_complete_else_watch(start, chain(), &[10], None)
+        .try_complete_else_watch(chain(), &[10], None)
         .unwrap();
     purgatory.check(&10, &mut done);
     purgatory
-        .try_complete_else_watch(start, chain(), &[10], Some(start + ms(1)))
+        .try_complete_else_watch(chain(), &[10], Some(start + ms(1)))
         .unwrap();
     purgatory.advance(start + ms(1), &mut done);
     assert_eq!(done, [10, 10]);
@@ -451,7 +448,7 @@ fn pu_007_an_operation_that_checks_its_own_key_while_it_is_asked_is_asked_again(
             enough: 3,
             purgatory: Arc::clone(&purgatory),
         };
-        let entered = purgatory.try_complete_else_watch(start, op, keys, None);
+        let entered = purgatory.try_complete_else_watch(op, keys, None);
         assert_eq!(entered.unwrap(), Some(3));
 
         let endless = Stepper {
@@ -459,7 +456,7 @@ fn pu_007_an_operation_that_checks_its_own_key_while_it_is_asked_is_asked_again(
             enough: usize::MAX,
             purgatory: Arc::clone(&purgatory),
         };
-        let entered = purgatory.try_complete_else_watch(start, endless, keys, Some(start));
+        let entered = purgatory.try_complete_else_watch(endless, keys, Some(start));
         assert_eq!(entered.unwrap(), None, "it would go on for ever");
         let mut done = Vec::new();
         let asked_before = counter.load(Ordering::SeqCst);
@@ -468,6 +465,49 @@ fn pu_007_an_operation_that_checks_its_own_key_while_it_is_asked_is_asked_again(
         assert_eq!(asked, 9, "once, and eight times for its own checks");
         assert_eq!(purgatory.advance(start, &mut done), 1);
     }
+}
+
+/// Whenever it is asked, another thread checks its key meanwhile, up to a number of times.
+struct Besieged {
+    checks_left: usize,
+    asked: usize,
+    purgatory: Arc<Purgatory<&'static str, Besieged>>,
+}
+
+impl DelayedOperation for Besieged {
+    type Done = usize;
+
+    fn try_complete(&mut self) -> Option<usize> {
+        self.asked += 1;
+        let left = self.checks_left.checked_sub(1)?;
+        self.checks_left = left;
+        let purgatory = &self.purgatory;
+        let completed_there = std::thread::scope(|scope| {
+            let checker = scope.spawn(|| purgatory.check(&"key", &mut Vec::new()));
+            checker.join().unwrap()
+        });
+        assert_eq!(completed_there, 0);
+        (left == 0).then_some(self.asked)
+    }
+
+    fn expire(&mut self) -> usize {
+        0
+    }
+}
+
+/// Covers PU-006: word left by others counts however often it comes, and nobody waits meanwhile.
+#[test]
+fn pu_006_an_operation_is_asked_again_for_each_check_that_found_it_being_asked() {
+    let start = an_instant();
+    let purgatory = Arc::new(Purgatory::new(start, PurgatoryConfig::default()).unwrap());
+    let op = Besieged {
+        checks_left: 100,
+        asked: 0,
+        purgatory: Arc::clone(&purgatory),
+    };
+    let entered = purgatory.try_complete_else_watch(op, &["key"], None);
+    assert_eq!(entered.unwrap(), Some(100));
+    assert_eq!((purgatory.delayed(), purgatory.watched()), (0, 0));
 }
 
 #[test]
@@ -486,9 +526,7 @@ fn a_key_given_twice_is_watched_twice_and_finishes_once() {
 fn an_operation_without_deadline_waits_until_it_is_checked() {
     let setting = Setting::new();
     let (op, handle) = Op::new(1);
-    let entered = setting
-        .purgatory
-        .try_complete_else_watch(setting.start, op, &["a"], None);
+    let entered = setting.purgatory.try_complete_else_watch(op, &["a"], None);
     assert_eq!(entered.unwrap(), None);
     assert_eq!(setting.purgatory.next_deadline(), None);
     assert_eq!(setting.advance(ms(1 << 40)), []);
@@ -530,7 +568,7 @@ fn pu_045_an_operation_that_panics_leaves_the_others_in_order() {
             asked: 0,
         };
         let deadline = Some(start + ms(50));
-        let entered = purgatory.try_complete_else_watch(start, op, &["a"], deadline);
+        let entered = purgatory.try_complete_else_watch(op, &["a"], deadline);
         assert!(entered.unwrap().is_none());
     };
     let caught = |call: &mut dyn FnMut()| {

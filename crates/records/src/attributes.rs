@@ -159,8 +159,8 @@ mod tests {
     fn rb_008_codecs_5_to_7_are_an_error() {
         for id in 5..=7 {
             assert_eq!(
-                Attributes::from_bits(id).codec(),
-                Err(UnknownCodec { id: id as u8 })
+                Attributes::from_bits(id.into()).codec(),
+                Err(UnknownCodec { id })
             );
         }
     }

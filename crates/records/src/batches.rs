@@ -91,7 +91,13 @@ impl RecordBatches {
         if magic != MAGIC {
             return Err(BatchError::LegacyMagic { magic });
         }
-        let batch = RecordBatch::parse(self.rest.split_to(size))?;
+        // A run of one batch, as a producer sends it, keeps its one count on the bytes.
+        let bytes = if self.rest.len() == size {
+            std::mem::take(&mut self.rest)
+        } else {
+            self.rest.split_to(size)
+        };
+        let batch = RecordBatch::parse(bytes)?;
         self.position += size;
         Ok(Some(batch))
     }

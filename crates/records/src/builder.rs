@@ -1,12 +1,12 @@
 //! [`RecordBatchBuilder`]: writes records into a batch as they come.
 
-use klamm_primitives::Offset;
+use klamm_primitives::{LeaderEpoch, Offset};
 
 use crate::compression::Compression;
 use crate::control::{ControlType, EndMarker};
 use crate::header::{BatchHeader, HEADER_LEN, NO_TIMESTAMP};
 use crate::record::{Header, Record};
-use crate::size::{body_len, estimate_packed, length_len};
+use crate::size::estimate_packed;
 
 mod close;
 mod encode;
@@ -16,8 +16,8 @@ mod options;
 pub use error::{AppendError, BuildError, CloseError, StateError};
 pub use options::{BatchOptions, Timestamps};
 
-/// The most that the length field of a batch leaves for records.
-const RECORDS_LEN_MAX: usize = i32::MAX as usize - 49;
+/// The largest batch that its length field can tell.
+const SIZE_MAX: usize = i32::MAX as usize + 12;
 
 /// Builds one batch after the other in a buffer that is reused.
 ///
@@ -53,18 +53,26 @@ const RECORDS_LEN_MAX: usize = i32::MAX as usize - 49;
 #[derive(Debug)]
 pub struct RecordBatchBuilder {
     options: BatchOptions,
+    /// Bytes before the batch, the batch, and bytes that mean nothing.
     buffer: Vec<u8>,
     /// Where the batch begins in the buffer.
     start: usize,
+    /// Where what is written of the batch ends.
+    end: usize,
     state: State,
+    /// Whether the batch is open, has a record, and takes more of them as they come: all that an
+    /// append has to know of the state and of the options.
+    steady: bool,
     contents: Contents,
+    /// Of the batch as it was closed last.
+    header: BatchHeader,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Open,
-    Closed(BatchHeader),
-    Reopened(BatchHeader),
+    Closed,
+    Reopened,
     Aborted,
 }
 
@@ -75,7 +83,7 @@ struct Contents {
     last_offset_delta: i32,
     base_timestamp_ms: i64,
     max_timestamp_ms: i64,
-    /// Bytes of the records, uncompressed.
+    /// Bytes of the records before they were compressed, once they are.
     plain_len: usize,
 }
 
@@ -92,12 +100,28 @@ impl Contents {
 impl RecordBatchBuilder {
     /// Builds a batch behind what `buffer` holds.
     pub fn new(options: BatchOptions, buffer: Vec<u8>) -> Self {
+        let start = buffer.len();
+        Self::at(start, options, buffer)
+    }
+
+    /// Builds a batch over what `buffer` holds: of a pool that keeps buffers as they come back,
+    /// which saves setting all their bytes to 0 again.
+    pub fn over(options: BatchOptions, buffer: Vec<u8>) -> Self {
+        Self::at(0, options, buffer)
+    }
+
+    fn at(start: usize, options: BatchOptions, mut buffer: Vec<u8>) -> Self {
+        // So that no batch becomes too large while it stays within the buffer.
+        buffer.truncate(start + SIZE_MAX + encode::SLACK);
         Self {
             options,
-            start: buffer.len(),
             buffer,
+            start,
+            end: start,
             state: State::Open,
+            steady: false,
             contents: Contents::NOTHING,
+            header: BatchHeader::empty(Offset::ZERO, LeaderEpoch::NONE),
         }
     }
 
@@ -109,7 +133,8 @@ impl RecordBatchBuilder {
     }
 
     fn clear(&mut self) {
-        self.buffer.truncate(self.start);
+        self.end = self.start;
+        self.steady = false;
         self.contents = Contents::NOTHING;
     }
 
@@ -122,6 +147,48 @@ impl RecordBatchBuilder {
     /// [`has_room_for`](Self::has_room_for).
     #[inline]
     pub fn append(
+        &mut self,
+        timestamp_ms: i64,
+        key: Option<&[u8]>,
+        value: Option<&[u8]>,
+        headers: &[Header<'_>],
+    ) -> Result<u32, AppendError> {
+        if self.steady
+            && headers.is_empty()
+            && timestamp_ms >= NO_TIMESTAMP
+            && let Some(index) = self.append_short(timestamp_ms, key, value)
+        {
+            return Ok(index);
+        }
+        self.append_any(timestamp_ms, key, value, headers)
+    }
+
+    /// Appends a record as nearly all are: not the first, short, and with room for it in the
+    /// buffer. `None` if it is not so; then nothing was done.
+    ///
+    /// Not to be inlined: as a part of larger loops it was seen to be taken apart, so that its
+    /// numbers went through memory and took twice the time.
+    #[inline(never)]
+    fn append_short(
+        &mut self,
+        timestamp_ms: i64,
+        key: Option<&[u8]>,
+        value: Option<&[u8]>,
+    ) -> Option<u32> {
+        // An overflow is negative, and so not short.
+        let offset_delta = self.contents.last_offset_delta.wrapping_add(1);
+        let draft = encode::Draft {
+            timestamp_delta: timestamp_ms.wrapping_sub(self.contents.base_timestamp_ms),
+            offset_delta,
+            key,
+            value,
+        };
+        self.end += encode::short(self.buffer.get_mut(self.end..)?, draft)?;
+        Some(self.count_one(offset_delta, timestamp_ms))
+    }
+
+    #[inline(never)]
+    fn append_any(
         &mut self,
         timestamp_ms: i64,
         key: Option<&[u8]>,
@@ -220,7 +287,6 @@ impl RecordBatchBuilder {
         self.append_control(timestamp_ms, marker.outcome.into(), &marker.value())
     }
 
-    #[inline]
     fn check_data(&self, timestamp_ms: i64) -> Result<(), AppendError> {
         self.check_open()?;
         if self.options.control {
@@ -229,22 +295,25 @@ impl RecordBatchBuilder {
         check_timestamp(timestamp_ms)
     }
 
-    #[inline]
     fn check_open(&self) -> Result<(), StateError> {
         match self.state {
             State::Open => Ok(()),
-            State::Closed(_) | State::Reopened(_) => Err(StateError::Closed),
+            State::Closed | State::Reopened => Err(StateError::Closed),
             State::Aborted => Err(StateError::Aborted),
         }
     }
 
-    #[inline]
     fn next_offset_delta(&self) -> Result<i32, AppendError> {
         let next = self.contents.last_offset_delta.checked_add(1);
         next.ok_or_else(|| AppendError::OffsetTooFar {
-            offset: self.options.base_offset + i64::from(i32::MAX) + 1,
+            offset: self.offset_at(i64::from(i32::MAX) + 1),
             base_offset: self.options.base_offset,
         })
+    }
+
+    /// For what errors tell: base offsets of any size come from batches that are written anew.
+    fn offset_at(&self, delta: i64) -> Offset {
+        Offset::new(self.options.base_offset.get().wrapping_add(delta))
     }
 
     fn offset_delta(&self, offset: Offset) -> Result<i32, AppendError> {
@@ -257,13 +326,13 @@ impl RecordBatchBuilder {
         if delta <= i64::from(self.contents.last_offset_delta) {
             return Err(AppendError::OffsetNotRising {
                 offset,
-                last: base_offset + i64::from(self.contents.last_offset_delta),
+                last: self.offset_at(self.contents.last_offset_delta.into()),
             });
         }
         i32::try_from(delta).map_err(|_| too_far)
     }
 
-    #[inline]
+    /// Writes a record of any kind, for which the buffer may have to grow.
     fn push<'h>(
         &mut self,
         offset_delta: i32,
@@ -276,38 +345,46 @@ impl RecordBatchBuilder {
             Timestamps::Create => timestamp_ms,
             Timestamps::LogAppend { at_ms } => at_ms,
         };
-        let index = self.contents.count;
-        let base_timestamp_ms = match index {
-            0 => self.options.delete_horizon_ms.unwrap_or(timestamp_ms),
-            _ => self.contents.base_timestamp_ms,
+        let first = self.is_empty();
+        let (at, base_timestamp_ms) = if first {
+            let horizon = self.options.delete_horizon_ms;
+            (self.start + HEADER_LEN, horizon.unwrap_or(timestamp_ms))
+        } else {
+            (self.end, self.contents.base_timestamp_ms)
         };
-        let timestamp_delta = timestamp_ms.wrapping_sub(base_timestamp_ms);
-        let body_len = body_len(timestamp_delta, offset_delta, key, value, headers.clone());
-        let size = length_len(body_len) + body_len;
-        let plain_len = self.contents.plain_len + size;
-        if plain_len > RECORDS_LEN_MAX {
-            return Err(AppendError::TooLarge { size });
-        }
-        if index == 0 {
-            self.buffer.resize(self.start + HEADER_LEN, 0);
-        }
-        encode::record(
-            &mut self.buffer,
-            encode::Sizes { size, body_len },
-            timestamp_delta,
+        let draft = encode::Draft {
+            timestamp_delta: timestamp_ms.wrapping_sub(base_timestamp_ms),
             offset_delta,
             key,
             value,
-            headers,
-        );
-        self.contents = Contents {
-            count: index + 1,
-            last_offset_delta: offset_delta,
-            base_timestamp_ms,
-            max_timestamp_ms: self.contents.max_timestamp_ms.max(timestamp_ms),
-            plain_len,
         };
-        Ok(index)
+        let (body_len, size) = encode::sizes(draft, headers.clone());
+        let end = at + size;
+        if end - self.start > SIZE_MAX {
+            return Err(AppendError::TooLarge { size });
+        }
+        if self.buffer.len() < end + encode::SLACK {
+            // What is written to has to be set before: once for each buffer, if it does not move.
+            self.buffer.reserve(end + encode::SLACK - self.buffer.len());
+            let most = self.start + SIZE_MAX + encode::SLACK;
+            self.buffer.resize(self.buffer.capacity().min(most), 0);
+        }
+        encode::write(&mut self.buffer[at..], body_len, draft, headers);
+        self.end = end;
+        self.contents.base_timestamp_ms = base_timestamp_ms;
+        self.steady = !self.options.control && self.options.timestamps == Timestamps::Create;
+        Ok(self.count_one(offset_delta, timestamp_ms))
+    }
+
+    /// Counts a record that was written. Returns its place in the batch.
+    #[inline]
+    fn count_one(&mut self, offset_delta: i32, timestamp_ms: i64) -> u32 {
+        let contents = &mut self.contents;
+        let index = contents.count;
+        contents.count = index + 1;
+        contents.last_offset_delta = offset_delta;
+        contents.max_timestamp_ms = contents.max_timestamp_ms.max(timestamp_ms);
+        index
     }
 
     /// What the batch is built with.
@@ -354,18 +431,21 @@ impl RecordBatchBuilder {
     #[inline]
     pub fn estimated_size(&self) -> usize {
         match (self.state, self.options.compression) {
-            (State::Closed(header) | State::Reopened(header), _) => header.size(),
-            (_, Compression::None) => HEADER_LEN + self.contents.plain_len,
+            (State::Closed | State::Reopened, _) => self.header.size(),
+            (_, Compression::None) => HEADER_LEN + self.plain_len(),
             _ => {
                 let ratio = self.options.expected_ratio;
-                HEADER_LEN + estimate_packed(self.contents.plain_len, ratio)
+                HEADER_LEN + estimate_packed(self.plain_len(), ratio)
             }
         }
     }
 
     /// The bytes of the records before they are compressed, the header not counted.
     pub fn plain_len(&self) -> usize {
-        self.contents.plain_len
+        match self.state {
+            State::Open => (self.end - self.start).saturating_sub(HEADER_LEN),
+            _ => self.contents.plain_len,
+        }
     }
 
     /// What part of their size the records kept when they were compressed, once the batch is
@@ -373,15 +453,14 @@ impl RecordBatchBuilder {
     #[expect(clippy::cast_precision_loss, reason = "a ratio for estimates")]
     pub fn compression_ratio(&self) -> Option<f32> {
         match self.state {
-            State::Closed(header) if !self.is_empty() => {
-                Some(header.records_len() as f32 / self.contents.plain_len as f32)
+            State::Closed if !self.is_empty() => {
+                Some(self.header.records_len() as f32 / self.contents.plain_len as f32)
             }
             _ => None,
         }
     }
 }
 
-#[inline]
 fn check_timestamp(timestamp_ms: i64) -> Result<(), AppendError> {
     if timestamp_ms < NO_TIMESTAMP {
         return Err(AppendError::NegativeTimestamp { timestamp_ms });

@@ -147,3 +147,6 @@ impl Compression {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,5 @@
 //! CRC-32C (Castagnoli), the checksum of record batches and producer snapshots.
 
-use crc_fast::{CrcAlgorithm, Digest};
-
 /// The polynomial, its lowest power in the highest bit as the checksum has it.
 const POLYNOMIAL: u32 = 0x82f6_3b78;
 
@@ -18,7 +16,7 @@ const SHIFTS: [u32; 32] = shifts();
 /// ```
 #[inline]
 pub fn crc32c(bytes: &[u8]) -> u32 {
-    crc_fast::crc32_iscsi(bytes)
+    ::crc32c::crc32c(bytes)
 }
 
 /// The CRC-32C of some bytes with `crc` followed by `bytes`; 0 is the checksum of nothing.
@@ -28,11 +26,9 @@ pub fn crc32c(bytes: &[u8]) -> u32 {
 ///
 /// assert_eq!(crc32c_append(crc32c(b"Some "), b"String"), crc32c(b"Some String"));
 /// ```
-#[expect(clippy::cast_possible_truncation, reason = "a checksum of 32 bits")]
+#[inline]
 pub fn crc32c_append(crc: u32, bytes: &[u8]) -> u32 {
-    let mut digest = Digest::new_with_init_state(CrcAlgorithm::Crc32Iscsi, u64::from(!crc));
-    digest.update(bytes);
-    digest.finalize() as u32
+    ::crc32c::crc32c_append(crc, bytes)
 }
 
 /// What changes in the checksum of a message when `difference` is the exclusive or of the

@@ -299,7 +299,7 @@ fn build_kept(
         }
     }
     drop(reader);
-    builder.reach_to(batch.header().last_offset_delta);
+    builder.end_at(batch.header().last_offset_delta);
     builder.close(codecs).map_err(BuildError::from)?;
     let header = builder.header().expect("the batch was closed just now");
     Ok(*header)

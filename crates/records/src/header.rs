@@ -144,7 +144,7 @@ pub enum BatchError {
     /// The batch is larger than the caller allows.
     #[error("a record batch of {size} bytes, {limit} are allowed")]
     TooLarge {
-        /// Its whole size.
+        /// Its whole size, or how much of it was written when it passed the limit.
         size: usize,
         /// The caller's limit.
         limit: usize,

@@ -4,7 +4,7 @@ use klamm_primitives::varint;
 
 use crate::batch::RecordBatch;
 use crate::compression::{Codecs, InflateError, Inflated};
-use crate::decode::{At, RecordFault, RecordField, layout_of};
+use crate::decode::{At, RecordFault, RecordField, fault_of, layout_of};
 use crate::record::{Bases, Record};
 use crate::records::{Records, RecordsError, record_count};
 
@@ -165,19 +165,16 @@ impl<'a> InflatedRecords<'a> {
             Ok(_) => {}
             Err(source) => return Err(self.fail(At(RecordField::End, Fault::Inflate(source)))),
         }
-        match layout_of(&self.inflated.unread()[..len]) {
-            Ok(layout) => {
-                self.count_one();
-                self.inflated.consume(len);
-                Ok(Some(
-                    self.bases.record(&layout, self.inflated.last_read(len)),
-                ))
-            }
-            Err((At(field, fault), left)) => {
-                self.inflated.consume(len - left);
-                Err(self.fail(At(field, Fault::Record(fault))))
-            }
-        }
+        let body = &self.inflated.unread()[..len];
+        let Some(layout) = layout_of(body) else {
+            let (At(field, fault), left) = fault_of(body).expect("no layout, so a fault");
+            self.inflated.consume(len - left);
+            return Err(self.fail(At(field, Fault::Record(fault))));
+        };
+        self.count_one();
+        self.inflated.consume(len);
+        let body = self.inflated.last_read(len);
+        Ok(Some(self.bases.record(&layout, body)))
     }
 }
 

@@ -1,11 +1,12 @@
 //! [`Records`]: the records of an uncompressed batch, as slices of it.
 
-use klamm_primitives::varint;
 use thiserror::Error;
 
 use crate::batch::RecordBatch;
 use crate::compression::{Codec, InflateError, UnknownCodec};
-use crate::decode::{At, RecordFault, RecordField, layout_of};
+use crate::decode::{
+    At, Layout, RecordFault, RecordField, fault_of, layout_of, long_varint, short_varint,
+};
 use crate::header::BatchHeader;
 use crate::record::{Bases, Record};
 
@@ -75,7 +76,6 @@ pub struct Records<'a> {
     rest: &'a [u8],
     index: usize,
     count: usize,
-    ended: bool,
 }
 
 impl RecordBatch {
@@ -101,59 +101,53 @@ impl<'a> Records<'a> {
             rest: records,
             index: 0,
             count: record_count(header)?,
-            ended: false,
         })
     }
 
-    /// Cuts the next record's body off, or says what is there instead. `None` at the end.
+    /// Goes on by one record, if there is one and all is well with it; else
+    /// [`end`](Self::end) tells what there is.
     #[inline]
-    pub(crate) fn next_body(&mut self) -> Option<Result<&'a [u8], RecordsError>> {
+    pub(crate) fn advance(&mut self) -> Option<(&'a [u8], Layout)> {
         if self.index == self.count {
-            if self.rest.is_empty() || self.ended {
-                return None;
-            }
-            self.ended = true;
-            return Some(Err(RecordsError::TrailingBytes {
-                count: self.count,
-                position: (self.len - self.rest.len()) as u64,
-            }));
+            return None;
         }
-        match split_body(self.rest) {
-            Ok((body, rest)) => {
-                self.rest = rest;
-                self.index += 1;
-                Some(Ok(body))
-            }
-            Err(fault) => {
-                let position = (self.len - self.rest.len()) as u64;
-                let error = RecordsError::Record {
-                    index: self.index,
-                    position,
-                    field: RecordField::Length,
-                    fault,
-                };
-                self.stop();
-                Some(Err(error))
-            }
-        }
+        let (body, rest) = split_body(self.rest).ok()?;
+        let layout = layout_of(body)?;
+        self.rest = rest;
+        self.index += 1;
+        Some((body, layout))
     }
 
-    /// Says where a record's body is broken, of which `left` bytes were not read, and ends.
+    /// What is wrong where no good record follows; nothing if all are read. Nothing follows then.
     #[cold]
-    pub(crate) fn fail(&mut self, At(field, fault): At<RecordFault>, left: usize) -> RecordsError {
-        let error = RecordsError::Record {
-            index: self.index - 1,
-            position: (self.len - self.rest.len() - left) as u64,
-            field,
-            fault,
+    pub(crate) fn end(&mut self) -> Option<RecordsError> {
+        let index = self.index;
+        let position = |unread: usize| (self.len - unread) as u64;
+        let error = if index < self.count {
+            let (field, fault, unread) = match split_body(self.rest) {
+                Err(fault) => (RecordField::Length, fault, self.rest.len()),
+                Ok((body, rest)) => {
+                    let (At(field, fault), left) = fault_of(body)?;
+                    (field, fault, rest.len() + left)
+                }
+            };
+            RecordsError::Record {
+                index,
+                position: position(unread),
+                field,
+                fault,
+            }
+        } else if self.rest.is_empty() {
+            return None;
+        } else {
+            RecordsError::TrailingBytes {
+                count: self.count,
+                position: position(self.rest.len()),
+            }
         };
-        self.stop();
-        error
-    }
-
-    fn stop(&mut self) {
-        self.count = self.index;
-        self.ended = true;
+        self.count = index;
+        self.rest = &[];
+        Some(error)
     }
 
     /// Bytes of the records that are still to be read.
@@ -173,14 +167,10 @@ impl<'a> Iterator for Records<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        let body = match self.next_body()? {
-            Ok(body) => body,
-            Err(error) => return Some(Err(error)),
-        };
-        Some(match layout_of(body) {
-            Ok(layout) => Ok(self.bases.record(&layout, body)),
-            Err((at, left)) => Err(self.fail(at, left)),
-        })
+        match self.advance() {
+            Some((body, layout)) => Some(Ok(self.bases.record(&layout, body))),
+            None => self.end().map(Err),
+        }
     }
 }
 
@@ -193,10 +183,13 @@ pub(crate) fn record_count(header: &BatchHeader) -> Result<usize, RecordsError> 
     })
 }
 
+/// Cuts the body of the first record off.
 #[inline]
 fn split_body(records: &[u8]) -> Result<(&[u8], &[u8]), RecordFault> {
-    let (value, len_len) = varint::read_i32(records)?;
-    let rest = &records[len_len..];
+    let (value, rest) = match short_varint(records) {
+        Some(short) => short,
+        None => long_varint(records)?,
+    };
     let len = usize::try_from(value).map_err(|_| RecordFault::Negative { value })?;
     rest.split_at_checked(len).ok_or(RecordFault::TooLong {
         value,

@@ -53,8 +53,8 @@ pub(crate) fn body_len<'h>(
     value: Option<&[u8]>,
     headers: impl ExactSizeIterator<Item = Header<'h>>,
 ) -> usize {
-    1 + varint::i64_len(timestamp_delta)
-        + varint::i32_len(offset_delta)
+    1 + zigzag_len(ZigZag::of(timestamp_delta))
+        + zigzag_len(ZigZag::of(offset_delta.into()))
         + contents_len(key, value, headers)
 }
 
@@ -79,7 +79,41 @@ fn field_len(bytes: Option<&[u8]>) -> usize {
 /// The bytes of a length or count, which is not negative.
 #[inline]
 pub(crate) fn length_len(length: usize) -> usize {
-    varint::u64_len((length as u64) << 1)
+    zigzag_len(ZigZag::length(length))
+}
+
+/// A signed number so that small ones, also negative ones, are small.
+#[derive(Clone, Copy)]
+pub(crate) struct ZigZag(pub(crate) u64);
+
+impl ZigZag {
+    #[inline]
+    pub(crate) fn of(value: i64) -> Self {
+        Self(((value << 1) ^ (value >> 63)).cast_unsigned())
+    }
+
+    /// A length or count, which is not negative.
+    #[inline]
+    pub(crate) fn length(length: usize) -> Self {
+        Self((length as u64) << 1)
+    }
+
+    /// The length of what may be null, whose length is -1.
+    #[inline]
+    pub(crate) fn nullable(bytes: Option<&[u8]>) -> Self {
+        bytes.map_or(Self(1), |bytes| Self::length(bytes.len()))
+    }
+}
+
+/// The bytes that a number is written with. Most take one or two, which is told without
+/// counting bits.
+#[inline]
+pub(crate) fn zigzag_len(ZigZag(value): ZigZag) -> usize {
+    if value < 1 << 14 {
+        1 + usize::from(value >= 1 << 7)
+    } else {
+        varint::u64_len(value)
+    }
 }
 
 /// What part of their size the records of one topic keep when compressed, as seen so far, by

@@ -4,7 +4,7 @@ use klamm_primitives::varint;
 
 use crate::batch::RecordBatch;
 use crate::compression::{Codecs, Inflated};
-use crate::decode::{At, Body, RecordFault, layout, layout_of};
+use crate::decode::{At, Body, Layout, RecordFault, fault_of, layout, layout_of};
 use crate::reader::{Fault, InflatedRecords};
 use crate::record::RecordMeta;
 use crate::records::{Records, RecordsError};
@@ -53,15 +53,13 @@ impl std::iter::FusedIterator for Skim<'_> {}
 #[inline]
 fn skim_plain(records: &mut Records<'_>) -> Option<Result<RecordMeta, RecordsError>> {
     let before = records.unread_len();
-    let body = match records.next_body()? {
-        Ok(body) => body,
-        Err(error) => return Some(Err(error)),
-    };
-    let size = before - records.unread_len();
-    Some(match layout_of(body) {
-        Ok(layout) => Ok(records.bases().meta(&layout, size)),
-        Err((at, left)) => Err(records.fail(at, left)),
-    })
+    match records.advance() {
+        Some((_, layout)) => {
+            let size = before - records.unread_len();
+            Some(Ok(records.bases().meta(&layout, size)))
+        }
+        None => records.end().map(Err),
+    }
 }
 
 fn skim_inflated(records: &mut InflatedRecords<'_>) -> Result<Option<RecordMeta>, RecordsError> {
@@ -76,9 +74,10 @@ fn skim_inflated(records: &mut InflatedRecords<'_>) -> Result<Option<RecordMeta>
         })
     } else {
         // All of it is there, as with most records: no need to ask before each number.
-        let (walked, left) = match layout_of(&inflated.unread()[..len]) {
-            Ok(layout) => (Ok(layout), 0),
-            Err((At(field, fault), left)) => (Err(At(field, Fault::Record(fault))), left),
+        let body = &inflated.unread()[..len];
+        let (walked, left) = match layout_of(body) {
+            Some(layout) => (Ok(layout), 0),
+            None => broken(body),
         };
         inflated.consume(len - left);
         walked
@@ -90,6 +89,13 @@ fn skim_inflated(records: &mut InflatedRecords<'_>) -> Result<Option<RecordMeta>
         }
         Err(at) => Err(records.fail(at)),
     }
+}
+
+/// What is wrong with a body that has no layout.
+#[cold]
+fn broken(body: &[u8]) -> (Result<Layout, At<Fault>>, usize) {
+    let (At(field, fault), left) = fault_of(body).expect("one body has a layout or a fault");
+    (Err(At(field, Fault::Record(fault))), left)
 }
 
 /// A body that is inflated while it is walked through.

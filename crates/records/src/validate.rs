@@ -290,7 +290,7 @@ fn accept(
     let findings = inspect(&batch, rules, now_ms, codecs)?;
     let target = rules.compression.target(codec);
     if target.codec() != codec || !findings.consecutive {
-        let rebuilt = rebuild(&batch, target, codecs)?;
+        let rebuilt = rebuild(&batch, target, rules, codecs)?;
         check_size(rebuilt.size(), rules)?;
         return Ok(ValidBatch::new(
             *rebuilt.header(),
@@ -364,9 +364,13 @@ impl RecordFailures {
 
 /// Writes the records into a new batch with consecutive offsets. All else of them stays, and so
 /// does what the header says of producer and transaction.
+///
+/// Stored plain it is given up where it passes the topic's limit, so that what inflates to much
+/// more than that is not gathered first.
 fn rebuild(
     batch: &RecordBatch,
     compression: Compression,
+    rules: &ValidationRules,
     codecs: &mut Codecs,
 ) -> Result<RecordBatch, ValidationError> {
     let header = batch.header();
@@ -387,7 +391,10 @@ fn rebuild(
         builder
             .append_record(offset, record)
             .map_err(BuildError::from)?;
-        offset += 1;
+        if compression == Compression::None {
+            check_size(builder.estimated_size(), rules)?;
+        }
+        offset = Offset::new(offset.get().wrapping_add(1));
     }
     drop(reader);
     Ok(builder.finish(codecs)?)

@@ -103,7 +103,7 @@ fn tags(schema: &Schema, known: Versions) -> TokenStream {
         while let ::core::option::Option::Some(tag) = reader.next_tag(&mut tags)? {
             match tag {
                 #(#arms)*
-                _ => reader.unknown_tag(tag, &mut self.unknown_tags),
+                _ => reader.unknown_tag(tag, &mut self.unknown_tags)?,
             }
             reader.end_tag(tag, &tags)?;
         }

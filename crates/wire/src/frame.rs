@@ -14,6 +14,9 @@ use tokio_util::codec::{Decoder, Encoder};
 /// Bytes of the size in front of a frame.
 const SIZE_LEN: usize = 4;
 
+/// The most that the size can say.
+const SIZE_MAX: usize = i32::MAX as usize;
+
 /// Room is taken for so much of a frame before it comes. A larger one makes its buffer grow as its
 /// bytes arrive, so that a size alone costs nobody memory.
 const RESERVED_MAX: usize = 256 * 1024;
@@ -159,8 +162,16 @@ impl Encoder<Bytes> for FrameCodec {
     type Error = FrameError;
 
     /// Writes the size and the bytes.
+    ///
+    /// # Errors
+    /// [`FrameError::TooLarge`]. What is longer than a size can say is told as 2147483647 bytes.
     fn encode(&mut self, frame: Bytes, stream: &mut BytesMut) -> Result<(), FrameError> {
-        let size = i32::try_from(frame.len()).unwrap_or(i32::MAX);
+        let Ok(size) = i32::try_from(frame.len()) else {
+            return Err(FrameError::TooLarge {
+                size: i32::MAX,
+                size_max: self.size_max.min(SIZE_MAX),
+            });
+        };
         self.check_size(size)?;
         stream.reserve(SIZE_LEN + frame.len());
         stream.put_i32(size);

@@ -47,11 +47,11 @@ impl Offer {
         }
     }
 
-    fn advertised(&self, key: ApiKey) -> Option<Versions> {
+    fn advertised(self, key: ApiKey) -> Option<Versions> {
         key.advertised(self.unstable)
     }
 
-    fn offers(&self, key: ApiKey) -> bool {
+    fn offers(self, key: ApiKey) -> bool {
         let is_telemetry = matches!(
             key,
             ApiKey::GetTelemetrySubscriptions | ApiKey::PushTelemetry

@@ -115,6 +115,17 @@ fn written_frames_are_read_again_and_the_limit_holds_for_both() {
 }
 
 #[test]
+fn what_is_longer_than_a_size_can_say_is_not_written() {
+    // The memory comes zeroed from the system and is never touched.
+    let frame = Bytes::from(vec![0; (1 << 31) + 5]);
+    let mut codec = FrameCodec::new(usize::MAX);
+    let mut stream = BytesMut::new();
+    let error = codec.encode(frame, &mut stream).expect_err("above 31 bits");
+    assert!(matches!(error, FrameError::TooLarge { .. }));
+    assert!(stream.is_empty());
+}
+
+#[test]
 fn other_protocols_are_told_by_their_first_bytes() {
     let mut codec = FrameCodec::new(SIZE_MAX);
     let mut stranger = |bytes: &[u8]| {
@@ -193,9 +204,6 @@ fn golden_frames_have_the_right_header_and_body() {
     assert_eq!(seen, 92);
 }
 
-fn json<M: Message + 'static>(message: &M, version: i16) -> Value
-where
-    M: klamm_wire::testing::AnyMessage,
-{
+fn json<M: klamm_wire::testing::AnyMessage>(message: &M, version: i16) -> Value {
     message.to_json(version)
 }

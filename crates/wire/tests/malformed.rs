@@ -4,6 +4,8 @@
 //! in the cases listed below, and does the same in all others.
 
 use bytes::Bytes;
+use klamm_wire::Message;
+use klamm_wire::messages::metadata::MetadataRequest;
 use klamm_wire::testing::{Entry, catalogue};
 use serde::Deserialize;
 
@@ -64,4 +66,35 @@ fn malformed_input_is_refused_as_the_reference_does() {
         assert_eq!(again, vector.reencodes_to, "{}", vector.what);
     }
     assert_eq!(stricter, STRICTER.len() + 1, "each exception is met");
+}
+
+#[test]
+fn c025_unknown_tags_count_as_memory() {
+    let elements = 20_000u32;
+    let mut body = klamm_primitives::varint::encode_u32(elements + 1)
+        .as_slice()
+        .to_vec();
+    for _ in 0..elements {
+        // A zero id, the name "a", and a tag of no bytes.
+        body.extend([0; 16]);
+        body.extend([0x02, b'a', 0x01, 0x65, 0x00]);
+    }
+    body.extend([0, 0, 0]);
+    let refused = MetadataRequest::decode(&mut Bytes::from(body.clone()), 12);
+    assert!(
+        refused.is_ok(),
+        "21 bytes for each tag are enough: {refused:?}"
+    );
+
+    let mut tags = vec![0x02, 0x02, b'a'];
+    tags.extend(klamm_primitives::varint::encode_u32(elements).as_slice());
+    for tag in 0..elements {
+        tags.extend(klamm_primitives::varint::encode_u32(tag).as_slice());
+        tags.push(0);
+    }
+    tags.extend([0, 0, 0]);
+    let limit = 64 * 1024;
+    let refused = MetadataRequest::decode_within(&mut Bytes::from(tags), 9, limit);
+    let refused = refused.unwrap_err().to_string();
+    assert!(refused.contains("bytes of memory"), "{refused}");
 }

@@ -68,7 +68,7 @@ fn wi_038_a_null_or_empty_client_id_is_accepted() {
     );
 }
 
-/// ControlledShutdown version 0, the only request with header version 0, is gone: its key is
+/// `ControlledShutdown` version 0, the only request with header version 0, is gone: its key is
 /// known and no version of it is served, so what would be its client id does not matter.
 #[test]
 fn wi_039_header_version_0_belongs_to_a_request_that_is_not_served() {

@@ -49,12 +49,12 @@ impl Entry {
 }
 
 impl Catalogue {
-    /// Reads the files.
+    /// Reads the files of the workspace at `root`.
     ///
     /// # Errors
     /// A file that is missing, a line that cannot be read, an id that stands twice.
-    pub(super) fn load() -> Result<Self> {
-        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("catalogue");
+    pub(super) fn load(root: &Path) -> Result<Self> {
+        let directory = root.join("xtask/catalogue");
         let mut entries = Vec::new();
         for (name, title) in FILES {
             let path = directory.join(name).with_extension("txt");
@@ -137,7 +137,8 @@ mod tests {
 
     #[test]
     fn the_projects_own_catalogue_can_be_read() {
-        let catalogue = Catalogue::load().expect("readable");
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+        let catalogue = Catalogue::load(root.as_ref()).expect("readable");
         let first = catalogue
             .get(Id::Behaviour(*b"WI", 1))
             .expect("the first of the wire");

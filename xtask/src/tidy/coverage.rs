@@ -93,7 +93,7 @@ impl<'a> Coverage<'a> {
         let unexplained = self.unexplained();
         if !unexplained.is_empty() {
             let what = format!("neither a test nor a note names {}", unexplained.join(", "));
-            findings.push(Finding::warning(COVERAGE_NOTES, what));
+            findings.push(Finding::error(COVERAGE_NOTES, what));
         }
         findings
     }
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn neighbours_without_test_and_note_are_named_as_a_span() {
-        let what = "warning: docs/coverage-notes.txt: neither a test nor a note names";
+        let what = "error: docs/coverage-notes.txt: neither a test nor a note names";
         assert_eq!(
             findings(&["WI-004"], ""),
             [format!("{what} WI-001..WI-002")]

@@ -127,7 +127,7 @@ fn survey(workspace: &Workspace) -> Result<Survey> {
         findings.extend(words::check(file));
     }
 
-    let catalogue = Catalogue::load()?;
+    let catalogue = Catalogue::load(workspace.root())?;
     let mut claims = Vec::new();
     for file in tree
         .files

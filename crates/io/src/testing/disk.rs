@@ -16,10 +16,11 @@ use crate::{
 /// # Panics
 /// At the first thing that is not so.
 pub fn check_disk<D: Disk>(disk: &D, root: &Path) {
-    let cases: [(&str, Case<D>); 14] = [
+    let cases: [(&str, Case<D>); 15] = [
         ("bytes-read-back", bytes_read_back),
         ("pieces-follow-one-another", pieces_follow_one_another),
         ("open-modes", open_modes),
+        ("open-for-reading", open_for_reading),
         ("open-errors", open_errors),
         ("lengths", lengths),
         ("allocated-space", allocated_space),
@@ -155,6 +156,23 @@ fn open_modes<D: Disk>(disk: &D, directory: &Path) {
         file.write_all_at(b"new", 0).unwrap();
         assert_eq!(contents(disk, &path), b"new");
     }
+}
+
+fn open_for_reading<D: Disk>(disk: &D, directory: &Path) {
+    let path = directory.join("file");
+    create(disk, &path, b"abc");
+    let file = disk.open(&path, OpenMode::Read).unwrap();
+    let pieces = [IoSlice::new(b"x"), IoSlice::new(b"y")];
+    for (outcome, operation) in [
+        (file.write_all_at(b"x", 0), DiskOperation::Write),
+        (file.write_all_vectored_at(&pieces, 0), DiskOperation::Write),
+        (file.set_len(1), DiskOperation::SetLen),
+        (file.set_len(10), DiskOperation::SetLen),
+        (file.allocate(10), DiskOperation::Allocate),
+    ] {
+        assert_eq!(kind_of(outcome, operation, &path), DiskErrorKind::Denied);
+    }
+    assert_eq!(contents(disk, &path), b"abc");
 }
 
 fn open_errors<D: Disk>(disk: &D, directory: &Path) {

@@ -4,10 +4,9 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::Purgatory;
-use crate::shard::{AskedMeanwhile, Entries, ShardState, Taken};
-use crate::slab::Key;
-use crate::sync::MutexGuard;
-use crate::watch_lists::Watcher;
+use crate::shard::{AskedMeanwhile, ShardState};
+use crate::sync::{MutexGuard, ThreadToken};
+use crate::watch_lists::OperationRef;
 
 /// How often an operation is asked again because it checked its own keys while it was asked.
 /// More than one, so that it may move something on in a few steps; bounded, so that one which
@@ -18,8 +17,6 @@ const OWN_ROUNDS_MAX: u8 = 8;
 pub(super) struct Visit<'p, K, Op> {
     purgatory: &'p Purgatory<K, Op>,
     held: Option<(u32, MutexGuard<'p, ShardState<K, Op>>)>,
-    /// Entries that led to operations which finished, and are under several keys.
-    pub(super) gone: Vec<Key>,
     purge: bool,
     wake: bool,
     panic: Option<Box<dyn Any + Send>>,
@@ -30,7 +27,6 @@ impl<'p, K, Op> Visit<'p, K, Op> {
         Self {
             purgatory,
             held: None,
-            gone: Vec::new(),
             purge: false,
             wake: false,
             panic: None,
@@ -48,11 +44,12 @@ impl<'p, K, Op> Visit<'p, K, Op> {
         state
     }
 
-    /// Leaves all locks, and does what had to wait for that.
+    /// Leaves all locks, and does what had to wait for that. The last thing that a call does.
     ///
     /// # Panics
     /// With the first panic of an operation that was asked.
-    pub(super) fn finish(mut self) {
+    #[inline]
+    pub(super) fn finish(&mut self) {
         self.held = None;
         if self.wake {
             self.purgatory.alarm.wake();
@@ -60,118 +57,124 @@ impl<'p, K, Op> Visit<'p, K, Op> {
         if self.purge {
             self.purgatory.purge();
         }
-        if let Some(panic) = self.panic {
+        if let Some(panic) = self.panic.take() {
             resume_unwind(panic);
         }
     }
 
-    /// Gives the operation at `key` of `shard` a timer.
-    pub(super) fn set_timer(&mut self, shard: u32, key: Key, now: u64, deadline: u64) {
-        let alarm = &self.purgatory.alarm;
+    /// Lets an operation enter `shard` under one key.
+    #[inline]
+    pub(super) fn enter(
+        &mut self,
+        shard: u32,
+        operation: Op,
+        holder: ThreadToken,
+        key: (u64, &K),
+        deadline: Option<u64>,
+    ) where
+        K: Eq + Clone,
+    {
+        self.catch_up_timers(shard);
+        let visit = self.hold(shard).enter(operation, holder, key, deadline);
+        self.note_visit(shard, visit);
+    }
+
+    /// Sets the timer of the operation at `index` of `shard`.
+    pub(super) fn set_timer(&mut self, shard: u32, index: u32, deadline: u64) {
+        self.catch_up_timers(shard);
+        let visit = self.hold(shard).set_timer(index, deadline);
+        self.note_visit(shard, visit);
+    }
+
+    /// Moves the timers on to the time that was told last, if that passes over nothing.
+    #[inline]
+    fn catch_up_timers(&mut self, shard: u32) {
+        let now = self.purgatory.alarm.now();
         let state = self.hold(shard);
         if state.visit > now {
             state.timers.catch_up(now);
         }
-        let (timer, visit) = state.timers.insert(deadline, key.index);
-        state.waiting.at_mut(key.index).timer = Some(timer);
+    }
+
+    /// A timer was set that must be visited then.
+    #[inline]
+    fn note_visit(&mut self, shard: u32, visit: u64) {
+        let alarm = &self.purgatory.alarm;
+        let state = self.hold(shard);
         self.wake |= alarm.lower(shard, &mut state.visit, visit);
     }
 
-    /// Asks the operations of `batch`, all out of places of the shard `home`, until each has
-    /// finished or nothing was missed and it is back in its place. Appends outcomes to `done` and
-    /// returns how many. Empties the batch; holds `home` at the end.
+    /// Asks an operation that is out until it has finished, or nothing was missed and it is back
+    /// in its place. Returns its outcome, if any; holds its shard's lock at the end.
     pub(super) fn ask<D>(
         &mut self,
-        home: u32,
-        batch: &mut Vec<Taken<Op>>,
-        done: &mut Vec<D>,
-        mut question: impl FnMut(&mut Op) -> Option<D>,
-    ) -> usize {
-        let before = done.len();
-        while !batch.is_empty() {
+        home: OperationRef,
+        mut operation: Op,
+        question: impl Fn(&mut Op) -> Option<D>,
+    ) -> Answer<D> {
+        let mut own_rounds = 0;
+        loop {
             self.held = None;
-            for taken in batch.iter_mut() {
-                // A panicking operation is dropped and never seen again, so that it does not
-                // matter in what state it is.
-                let answer = catch_unwind(AssertUnwindSafe(|| {
-                    let answer = question(taken.operation.as_mut()?);
-                    if answer.is_some() {
-                        taken.operation = None;
+            // A panicking operation is dropped and never seen again, so that it does not matter
+            // in what state it is.
+            let answer = match catch_unwind(AssertUnwindSafe(|| question(&mut operation))) {
+                Ok(None) => match self.put_back(home, operation, &mut own_rounds) {
+                    None => return Answer::Waits,
+                    Some(must_be_asked) => {
+                        operation = must_be_asked;
+                        continue;
                     }
-                    answer
-                }));
-                match answer {
-                    Ok(answer) => done.extend(answer),
-                    Err(panic) => {
-                        taken.operation = None;
-                        self.panic.get_or_insert(panic);
-                    }
+                },
+                Ok(Some(done)) => Answer::Done(done),
+                Err(panic) => {
+                    self.panic.get_or_insert(panic);
+                    Answer::Panicked
                 }
-            }
-            batch.retain_mut(|taken| {
-                if taken.operation.is_some() {
-                    self.put_back_or_keep(home, taken, false)
-                } else {
-                    self.remove_place(home, taken.key, taken.entry);
-                    false
-                }
-            });
+            };
+            drop(operation);
+            self.remove_place(home);
+            return answer;
         }
-        done.len() - before
     }
 
-    /// Puts an unfinished operation back into its place, unless it must be asked again: because
-    /// a key of it was checked meanwhile, or because the caller says so. True if it was kept.
-    pub(super) fn put_back_or_keep(
+    /// Puts an unfinished operation back into its place, unless it must be asked again because a
+    /// key of it was checked meanwhile.
+    pub(super) fn put_back(
         &mut self,
-        home: u32,
-        taken: &mut Taken<Op>,
-        must_ask: bool,
-    ) -> bool {
-        let index = taken.key.index;
-        let state = self.hold(home);
-        let again = match state.asked_meanwhile(index) {
-            AskedMeanwhile::ByOthers => true,
-            AskedMeanwhile::ByItsHolder if taken.own_rounds < OWN_ROUNDS_MAX => {
-                taken.own_rounds += 1;
-                true
+        home: OperationRef,
+        operation: Op,
+        own_rounds: &mut u8,
+    ) -> Option<Op> {
+        let index = home.key.index;
+        let state = self.hold(home.shard);
+        match state.asked_meanwhile(index) {
+            AskedMeanwhile::ByOthers => return Some(operation),
+            AskedMeanwhile::ByItsHolder if *own_rounds < OWN_ROUNDS_MAX => {
+                *own_rounds += 1;
+                return Some(operation);
             }
-            AskedMeanwhile::ByItsHolder | AskedMeanwhile::No => must_ask,
-        };
-        if !again {
-            let waiting = state.waiting.at_mut(index);
-            waiting.operation = taken.operation.take();
-            if std::mem::take(&mut waiting.expired) {
-                self.set_timer(home, taken.key, 0, 0);
-            }
+            AskedMeanwhile::ByItsHolder | AskedMeanwhile::No => {}
         }
-        again
+        let waiting = state.operations.at_mut(index);
+        waiting.operation = Some(operation);
+        if std::mem::take(&mut waiting.expired) {
+            self.set_timer(home.shard, index, 0);
+        }
+        None
     }
 
-    /// Removes the place of an operation that has finished, its timer, and what leads to it:
-    /// its only entry at once, or of several the one in hand (at the end, its list being in
-    /// another shard perhaps) and the others later.
-    pub(super) fn remove_place(&mut self, home: u32, key: Key, entry: Option<Key>) {
-        let state = self.hold(home);
-        let waiting = state.waiting.take_at(key.index);
-        if let Some(timer) = waiting.timer {
-            state.timers.remove(timer);
-        }
-        match waiting.entries {
-            Entries::One(only) => {
-                state.watch.remove(only);
-            }
-            Entries::Many(entries) => {
-                self.gone.extend(entry);
-                self.purge |= self.purgatory.leftovers.add(&entries);
-            }
+    /// Removes the place of an operation that has finished. Entries of it are taken out later.
+    pub(super) fn remove_place(&mut self, home: OperationRef) {
+        if let Some(entries) = self.hold(home.shard).remove(home.key.index) {
+            self.purge |= self.purgatory.leftovers.add(&entries);
         }
     }
 }
 
-/// Watchers in stretches whose operations are in one shard.
-pub(super) fn runs_by_home(found: &[Watcher]) -> impl Iterator<Item = (u32, &[Watcher])> {
-    found
-        .chunk_by(|one, next| one.operation.shard == next.operation.shard)
-        .map(|run| (run[0].operation.shard, run))
+/// What came of asking.
+pub(super) enum Answer<D> {
+    Done(D),
+    Waits,
+    /// It is no more, and without an outcome.
+    Panicked,
 }

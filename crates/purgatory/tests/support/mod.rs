@@ -132,9 +132,7 @@ impl<K: std::hash::Hash + Eq + Clone> Setting<K> {
         let (op, handle) = Op::new(id);
         let now = self.start + after;
         let deadline = now.checked_add(timeout);
-        let entered = self
-            .purgatory
-            .try_complete_else_watch(now, op, keys, deadline);
+        let entered = self.purgatory.try_complete_else_watch(op, keys, deadline);
         assert_eq!(entered.unwrap(), None);
         handle
     }

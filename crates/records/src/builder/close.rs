@@ -4,8 +4,10 @@ use bytes::Bytes;
 
 use crate::attributes::{Attributes, TimestampType};
 use crate::batch::RecordBatch;
-use crate::builder::{BuildError, CloseError, RecordBatchBuilder, State, StateError, Timestamps};
-use crate::compression::{Codecs, DeflateError};
+use crate::builder::{
+    BuildError, CloseError, RecordBatchBuilder, SIZE_MAX, State, StateError, Timestamps,
+};
+use crate::compression::{Codecs, Compression, DeflateError};
 use crate::crc::crc32c;
 use crate::header::{BatchHeader, CHECKED_FROM, HEADER_LEN, ProducerStamp};
 
@@ -17,11 +19,11 @@ impl RecordBatchBuilder {
     /// [`StateError::Aborted`].
     pub fn set_producer(&mut self, producer: ProducerStamp) -> Result<(), StateError> {
         match self.state {
-            State::Open | State::Reopened(_) => {
+            State::Open | State::Reopened => {
                 self.options.producer = producer;
                 Ok(())
             }
-            State::Closed(_) => Err(StateError::Closed),
+            State::Closed => Err(StateError::Closed),
             State::Aborted => Err(StateError::Aborted),
         }
     }
@@ -34,22 +36,20 @@ impl RecordBatchBuilder {
     /// Any of [`CloseError`].
     pub fn close(&mut self, codecs: &mut Codecs) -> Result<(), CloseError> {
         match self.state {
-            State::Closed(_) => return Ok(()),
+            State::Closed => return Ok(()),
             State::Aborted => return Err(StateError::Aborted.into()),
-            State::Open | State::Reopened(_) => {}
+            State::Open | State::Reopened => {}
         }
         self.check_producer()?;
-        let header = match self.state {
-            State::Reopened(mut header) => {
-                header.set_producer(self.options.producer);
-                header
-            }
-            _ => self.seal(codecs)?,
-        };
-        if !self.is_empty() {
-            self.buffer[self.start..][..HEADER_LEN].copy_from_slice(&header.to_bytes());
+        match self.state {
+            State::Reopened => self.header.set_producer(self.options.producer),
+            _ => self.header = self.seal(codecs)?,
         }
-        self.state = State::Closed(header);
+        if !self.is_empty() {
+            self.buffer[self.start..][..HEADER_LEN].copy_from_slice(&self.header.to_bytes());
+        }
+        self.state = State::Closed;
+        self.steady = false;
         Ok(())
     }
 
@@ -86,14 +86,21 @@ impl RecordBatchBuilder {
             return Ok(header);
         }
         let records_at = self.start + HEADER_LEN;
-        codecs.deflate_in_place(self.options.compression, &mut self.buffer, records_at)?;
-        let records_len = self.buffer.len() - records_at;
-        header.set_records_len(u32::try_from(records_len).map_err(|_| DeflateError {
-            codec: self.options.compression.codec(),
-            reason: "the records grew beyond 2 GiB",
-        })?);
+        self.contents.plain_len = self.end - records_at;
+        if self.options.compression != Compression::None {
+            self.buffer.truncate(self.end);
+            codecs.deflate_in_place(
+                self.options.compression,
+                &mut self.buffer,
+                records_at,
+                SIZE_MAX - HEADER_LEN,
+            )?;
+            self.end = self.buffer.len();
+        }
+        let records_len = self.end - records_at;
+        header.set_records_len(u32::try_from(records_len).expect("at most SIZE_MAX"));
         self.buffer[self.start..records_at].copy_from_slice(&header.to_bytes());
-        header.crc = crc32c(&self.buffer[self.start + CHECKED_FROM..]);
+        header.crc = crc32c(&self.buffer[self.start + CHECKED_FROM..self.end]);
         Ok(header)
     }
 
@@ -121,8 +128,8 @@ impl RecordBatchBuilder {
     /// [`StateError::Open`], [`StateError::Aborted`].
     pub fn reopen(&mut self) -> Result<(), StateError> {
         match self.state {
-            State::Closed(header) | State::Reopened(header) => {
-                self.state = State::Reopened(header);
+            State::Closed | State::Reopened => {
+                self.state = State::Reopened;
                 Ok(())
             }
             State::Open => Err(StateError::Open),
@@ -141,7 +148,7 @@ impl RecordBatchBuilder {
                 self.state = State::Aborted;
                 Ok(())
             }
-            State::Closed(_) | State::Reopened(_) => Err(StateError::Closed),
+            State::Closed | State::Reopened => Err(StateError::Closed),
         }
     }
 
@@ -150,9 +157,9 @@ impl RecordBatchBuilder {
     /// # Errors
     /// [`StateError::Open`], [`StateError::Aborted`].
     pub fn header(&self) -> Result<&BatchHeader, StateError> {
-        match &self.state {
-            State::Closed(header) => Ok(header),
-            State::Open | State::Reopened(_) => Err(StateError::Open),
+        match self.state {
+            State::Closed => Ok(&self.header),
+            State::Open | State::Reopened => Err(StateError::Open),
             State::Aborted => Err(StateError::Aborted),
         }
     }
@@ -163,7 +170,7 @@ impl RecordBatchBuilder {
     /// [`StateError::Open`], [`StateError::Aborted`].
     pub fn bytes(&self) -> Result<&[u8], StateError> {
         self.header()?;
-        Ok(&self.buffer[self.start..])
+        Ok(&self.buffer[self.start..self.end])
     }
 
     /// The closed batch, to be shared. The buffer comes back through `Vec::from(bytes)` without
@@ -173,8 +180,8 @@ impl RecordBatchBuilder {
     /// [`StateError::Open`], [`StateError::Aborted`].
     pub fn into_bytes(self) -> Result<Bytes, StateError> {
         self.header()?;
-        let start = self.start;
-        Ok(Bytes::from(self.buffer).slice(start..))
+        let (start, end) = (self.start, self.end);
+        Ok(Bytes::from(self.buffer).slice(start..end))
     }
 
     /// Closes the batch, which has records, and views it.
@@ -185,13 +192,13 @@ impl RecordBatchBuilder {
     }
 
     /// The buffer, with the batch in it as far as it was written.
-    pub fn into_buffer(self) -> Vec<u8> {
+    pub fn into_buffer(mut self) -> Vec<u8> {
+        self.buffer.truncate(self.end);
         self.buffer
     }
 
-    /// Makes the batch reach to that offset, beyond its last record.
-    pub(crate) fn reach_to(&mut self, last_offset_delta: i32) {
-        debug_assert!(last_offset_delta >= self.contents.last_offset_delta);
+    /// Makes the batch end at that offset, whatever its last record has.
+    pub(crate) fn end_at(&mut self, last_offset_delta: i32) {
         self.contents.last_offset_delta = last_offset_delta;
     }
 }

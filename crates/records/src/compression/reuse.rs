@@ -68,12 +68,14 @@ impl Codecs {
         self.inflated_max
     }
 
-    /// Replaces everything in `buffer` from `start` on by its compressed form.
+    /// Replaces everything in `buffer` from `start` on by its compressed form, which may be larger
+    /// but not than `len_max`. After an error the buffer is as it was.
     pub(crate) fn deflate_in_place(
         &mut self,
         compression: Compression,
         buffer: &mut Vec<u8>,
         start: usize,
+        len_max: usize,
     ) -> Result<(), DeflateError> {
         if compression == Compression::None {
             return Ok(());
@@ -82,6 +84,10 @@ impl Codecs {
         let result = self
             .encoders
             .encode(compression, &buffer[start..], &mut self.packed);
+        let result = match result {
+            Ok(()) if self.packed.len() > len_max => Err("the records grew beyond 2 GiB"),
+            encoded => encoded,
+        };
         if result.is_ok() {
             buffer.truncate(start);
             buffer.extend_from_slice(&self.packed);

@@ -453,6 +453,72 @@ fn rb_071_no_timestamps_at_all_are_minus_one() {
 }
 
 #[test]
+fn a_batch_over_a_used_buffer_is_the_same_as_in_a_fresh_one() {
+    let codecs = &mut Codecs::default();
+    for compression in compressions() {
+        for len in [0, 10, 61, 100, 10_000] {
+            let options = BatchOptions {
+                compression,
+                ..BatchOptions::default()
+            };
+            let mut builder = RecordBatchBuilder::over(options, noise(len));
+            append_three(&mut builder);
+            builder.close(codecs).unwrap();
+            assert_eq!(builder.bytes(), Ok(&three(compression).bytes()[..]));
+            assert_eq!(builder.into_buffer(), three(compression).bytes()[..]);
+        }
+    }
+    let mut nothing = RecordBatchBuilder::over(BatchOptions::default(), noise(10));
+    nothing.close(codecs).unwrap();
+    assert_eq!(nothing.bytes(), Ok(&[][..]));
+    assert!(nothing.into_buffer().is_empty());
+}
+
+/// Records on either side of each length at which a number takes another byte, which is also
+/// where the short way of writing ends.
+#[test]
+fn records_of_every_length_are_read_back() {
+    let bytes = noise(20_000);
+    let lengths = [0, 1, 62, 63, 64, 65, 8_150, 8_191, 8_192, 8_193, 16_400];
+    let timestamps = [0, 63, 64, -64, -65, 8_191, 8_192, -8_192, -8_193, 1 << 40];
+    let mut records = Vec::new();
+    for key_len in lengths {
+        for value_len in lengths {
+            let index = records.len();
+            records.push(Plain {
+                offset: i64::try_from(index).unwrap(),
+                timestamp_ms: 1_000_000 + timestamps[index % timestamps.len()],
+                key: (key_len > 0).then(|| bytes[..key_len].to_vec()),
+                value: (value_len != 1).then(|| bytes[..value_len].to_vec()),
+                headers: Vec::new(),
+            });
+        }
+    }
+    records.extend((0..9_000).map(|index| Plain {
+        offset: i64::try_from(lengths.len() * lengths.len() + index).unwrap(),
+        timestamp_ms: 1_000_000,
+        ..Plain::default()
+    }));
+    let mut builder = builder(BatchOptions::default());
+    for record in &records {
+        let (key, value) = (record.key.as_deref(), record.value.as_deref());
+        let size_before = builder.plain_len();
+        builder
+            .append(record.timestamp_ms, key, value, &[])
+            .unwrap();
+        let size = builder.plain_len() - size_before;
+        let delta = i32::try_from(record.offset).unwrap();
+        let timestamp_delta = record.timestamp_ms - records[0].timestamp_ms;
+        assert_eq!(
+            size,
+            klamm_records::record_size(timestamp_delta, delta, key, value, &[])
+        );
+    }
+    builder.close(&mut Codecs::default()).unwrap();
+    assert!(read(&batch(&builder)).unwrap() == records);
+}
+
+#[test]
 fn a_shared_batch_gives_its_buffer_back_without_a_copy() {
     let buffer = Vec::with_capacity(16_384);
     let place = buffer.as_ptr();

@@ -279,11 +279,11 @@ fn rb_084_lz4_frames_that_are_not_right_are_refused() {
     assert_eq!(refused(0x40, 0x40), linked);
     assert_eq!(refused(0x61, 0x40), corrupt(lz4, "a dictionary is needed"));
 
-    let large = lz4_frame(0x60, 0x40, &[], &lz4_stored(&[0; 65_537]));
+    let large = lz4_frame(0x60, 0x40, &[], &lz4_stored(&vec![0; 65_537]));
     let too_large = corrupt(lz4, "block larger than the frame's maximum");
     assert_eq!(refusal(lz4, &large), too_large);
     // A compressed block that holds 64 KiB and one byte.
-    let block = lz4_flex::block::compress(&[0; 65_537]);
+    let block = lz4_flex::block::compress(&vec![0; 65_537]);
     let len = u32::try_from(block.len()).unwrap();
     let blocks = [&len.to_le_bytes(), &block[..], &[0; 4]].concat();
     let too_much = corrupt(lz4, "block holds more than the frame's maximum");

@@ -8,7 +8,7 @@ use klamm_records::{
     RecordBatch, RecordBatches, RecordFilter, TimestampType, Timestamps, filter,
 };
 
-use crate::support::{Plain, build, compressions, read, run_of, three, three_plain};
+use crate::support::{Plain, build, compressions, read, run_of, three, three_plain, with_bytes};
 
 /// Keeps the records whose offset the closure wants, in batches that are filtered alike.
 struct Keep<F> {
@@ -111,28 +111,29 @@ fn a_batch_that_loses_records_keeps_all_else() {
     }
 }
 
+struct DeleteSecond(usize);
+impl RecordFilter for DeleteSecond {
+    fn batch(&mut self, _: &BatchHeader) -> BatchVerdict {
+        self.0 += 1;
+        match self.0 {
+            2 => BatchVerdict::Delete,
+            _ => BatchVerdict::Filter {
+                emptied: Emptied::Delete,
+                horizon: Horizon::Leave,
+            },
+        }
+    }
+
+    fn keep(&mut self, _: &BatchHeader, _: &Record<'_>) -> bool {
+        assert_ne!(self.0, 2, "records of a deleted batch are not asked for");
+        true
+    }
+}
+
 #[test]
 fn rb_114_a_batch_deleted_as_a_whole_leaves_the_rest_alone() {
     let [first, second, third] =
         [Compression::None, Compression::Snappy, Compression::None].map(three);
-    struct DeleteSecond(usize);
-    impl RecordFilter for DeleteSecond {
-        fn batch(&mut self, _: &BatchHeader) -> BatchVerdict {
-            self.0 += 1;
-            match self.0 {
-                2 => BatchVerdict::Delete,
-                _ => BatchVerdict::Filter {
-                    emptied: Emptied::Delete,
-                    horizon: Horizon::Leave,
-                },
-            }
-        }
-
-        fn keep(&mut self, _: &BatchHeader, _: &Record<'_>) -> bool {
-            assert_ne!(self.0, 2, "records of a deleted batch are not asked for");
-            true
-        }
-    }
     let batches = [first.clone(), second, third.clone()];
     let (filtered, kept) = run(&batches, &mut DeleteSecond(0));
     assert_eq!(kept, [first, third]);
@@ -344,6 +345,22 @@ fn delete_horizons_are_set_once_and_where_tombstones_are_kept() {
     assert_eq!(kept[0].header().delete_horizon_ms(), Some(5000));
     assert!(kept[0].header().attributes.is_control());
     assert_eq!(read(&kept[0]).unwrap(), read(&marker).unwrap());
+}
+
+/// Apache Kafka stores uncompressed batches without looking at their offset deltas, so a log that
+/// it wrote may hold records beyond their batch's last offset. The batch must not grow into the
+/// next one.
+#[test]
+fn a_batch_with_records_beyond_its_end_keeps_its_end() {
+    let mut records = three_plain();
+    records[2].offset = 40;
+    let batch = build(BatchOptions::default(), &records);
+    let batch = with_bytes(&batch, 23, &2_i32.to_be_bytes());
+    let batches = std::slice::from_ref(&batch);
+    let (filtered, kept) = run(batches, &mut keep(Emptied::Delete, |offset| offset > 0));
+    assert_eq!(kept[0].header().last_offset(), Offset::new(2));
+    assert_eq!(filtered.max_offset, Some(Offset::new(2)));
+    assert_eq!(read(&kept[0]).unwrap(), records[1..]);
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod differential;
 mod filter;
 mod golden;
 mod model;
+mod reading;
 mod records;
 mod run;
 mod support;

@@ -144,12 +144,12 @@ fn rb_051_an_offset_is_found_in_the_first_batch_that_reaches_it() {
     assert_eq!(find(51), None);
 }
 
-fn found(offset: i64, timestamp_ms: i64, leader_epoch: Option<i32>) -> Option<FoundTimestamp> {
-    Some(FoundTimestamp {
+fn found(offset: i64, timestamp_ms: i64, leader_epoch: Option<i32>) -> FoundTimestamp {
+    FoundTimestamp {
         offset: Offset::new(offset),
         timestamp_ms,
         leader_epoch: leader_epoch.map(LeaderEpoch::new),
-    })
+    }
 }
 
 /// Covers RB-052, RB-053.
@@ -162,10 +162,10 @@ fn a_timestamp_is_found_at_its_first_record_not_below_the_start() {
             .find_timestamp(timestamp, Offset::new(from), &mut codecs)
             .unwrap()
     };
-    assert_eq!(find(0, 0), found(0, 10, None));
-    assert_eq!(find(12, 0), found(2, 12, None));
+    assert_eq!(find(0, 0), Some(found(0, 10, None)));
+    assert_eq!(find(12, 0), Some(found(2, 12, None)));
     assert_eq!(find(13, 0), None);
-    assert_eq!(find(10, 1), found(1, 11, None));
+    assert_eq!(find(10, 1), Some(found(1, 11, None)));
 
     let options = BatchOptions {
         leader_epoch: LeaderEpoch::new(6),
@@ -173,7 +173,7 @@ fn a_timestamp_is_found_at_its_first_record_not_below_the_start() {
     };
     let batch = build(options, &[Plain::new(0, 10, "k", "v")]);
     let found_there = batch.find_timestamp(10, Offset::ZERO, &mut codecs).unwrap();
-    assert_eq!(found_there, found(0, 10, Some(6)));
+    assert_eq!(found_there, Some(found(0, 10, Some(6))));
 }
 
 /// One batch with timestamps 10, 30, 20 for each codec and timestamp type (see also C022).
@@ -199,14 +199,14 @@ fn timestamps_are_found_inside_batches_of_any_codec_and_type() {
                 .find_timestamp(timestamp, Offset::ZERO, &mut codecs)
                 .unwrap()
         };
-        assert_eq!(find(0), found(100, 10, None));
-        assert_eq!(find(10), found(100, 10, None));
-        assert_eq!(find(15), found(101, 30, None));
-        assert_eq!(find(30), found(101, 30, None));
+        assert_eq!(find(0), Some(found(100, 10, None)));
+        assert_eq!(find(10), Some(found(100, 10, None)));
+        assert_eq!(find(15), Some(found(101, 30, None)));
+        assert_eq!(find(30), Some(found(101, 30, None)));
         assert_eq!(find(31), None);
         assert_eq!(
             created.find_max_timestamp(&mut codecs).unwrap(),
-            found(101, 30, None)
+            Some(found(101, 30, None))
         );
 
         let timestamps = Timestamps::LogAppend { at_ms: 77 };
@@ -222,12 +222,12 @@ fn timestamps_are_found_inside_batches_of_any_codec_and_type() {
                 .find_timestamp(timestamp, Offset::ZERO, &mut codecs)
                 .unwrap()
         };
-        assert_eq!(find(0), found(100, 77, None));
-        assert_eq!(find(77), found(100, 77, None));
+        assert_eq!(find(0), Some(found(100, 77, None)));
+        assert_eq!(find(77), Some(found(100, 77, None)));
         assert_eq!(find(78), None);
         assert_eq!(
             appended.find_max_timestamp(&mut codecs).unwrap(),
-            found(100, 77, None)
+            Some(found(100, 77, None))
         );
     }
 }

@@ -173,6 +173,11 @@ pub(crate) fn batch_around(record_count: i32, codec: Codec, payload: &[u8]) -> R
     RecordBatch::parse(bytes.into()).unwrap()
 }
 
+/// A batch whose payload is those bytes, compressed by the codec.
+pub(crate) fn compressed(codec: Codec, record_count: i32, plain: &[u8]) -> RecordBatch {
+    batch_around(record_count, codec, &crate::compression::pack(codec, plain))
+}
+
 /// Makes length and checksum fit the bytes of a batch.
 pub(crate) fn mend(bytes: &mut [u8]) {
     let length = i32::try_from(bytes.len() - 12).unwrap();

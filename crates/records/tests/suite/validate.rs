@@ -577,6 +577,37 @@ fn a_bomb_is_refused_within_the_limit() {
 }
 
 #[test]
+fn a_batch_that_is_to_be_stored_plain_is_given_up_at_the_topics_limit() {
+    const COUNT: usize = 300;
+    let value_len = 4096;
+    let records: Vec<Plain> = (0..COUNT)
+        .map(|at| Plain {
+            value: Some(vec![0; value_len]),
+            ..Plain::new(i64::try_from(at).unwrap(), 1, "k", "")
+        })
+        .collect();
+    let rules = ValidationRules {
+        batch_size_max: 100_000,
+        ..fixed(Compression::None)
+    };
+    for compression in compressions().into_iter().skip(1) {
+        let options = BatchOptions {
+            compression,
+            ..BatchOptions::default()
+        };
+        let refused = check(&build(options, &records), &rules);
+        let Err(ValidationError::Batch(BatchError::TooLarge { size, limit })) = refused else {
+            panic!("{compression:?}: {refused:?}");
+        };
+        assert_eq!(limit, rules.batch_size_max);
+        assert!(
+            size <= limit + value_len + 100,
+            "{size} bytes were gathered"
+        );
+    }
+}
+
+#[test]
 fn a_follower_takes_what_a_leader_appended_as_it_is() {
     let batch = three(Compression::Snappy);
     let valid = check(&batch, &log_append()).unwrap();

@@ -61,14 +61,17 @@ fn message<M: Message, P: Decodable + Encodable>(
             bencher.iter(|| black_box(message).encode(version));
         });
         group.bench_function(BenchmarkId::new("kafka_protocol", size), |bencher| {
-            bencher.iter(|| {
-                let mut buffer = BytesMut::with_capacity(bytes.len());
-                black_box(&peer)
-                    .encode(&mut buffer, version)
-                    .expect("legal");
-                buffer.freeze()
-            });
+            bencher.iter(|| peer::encode(black_box(&peer), version, BytesMut::new()));
         });
+        group.bench_function(
+            BenchmarkId::new("kafka_protocol_presized", size),
+            |bencher| {
+                bencher.iter(|| {
+                    let room = BytesMut::with_capacity(bytes.len());
+                    peer::encode(black_box(&peer), version, room)
+                });
+            },
+        );
     }
     group.finish();
 }

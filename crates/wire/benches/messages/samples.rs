@@ -64,8 +64,8 @@ fn topic_name(number: u32) -> String {
     format!("orders.by-region.{number:04}")
 }
 
-fn records(len: usize) -> Option<Records> {
-    Some(Records::Here(Bytes::from(vec![0x5a; len])))
+fn records(len: usize) -> Records {
+    Records::Here(Bytes::from(vec![0x5a; len]))
 }
 
 pub(crate) fn produce_request(size: Size) -> ProduceRequest {
@@ -79,7 +79,7 @@ pub(crate) fn produce_request(size: Size) -> ProduceRequest {
                 partition_data: (0..partitions)
                     .map(|index| PartitionProduceData {
                         index: index.into(),
-                        records: records(len),
+                        records: Some(records(len)),
                         ..PartitionProduceData::default()
                     })
                     .collect(),
@@ -150,7 +150,7 @@ pub(crate) fn fetch_response(size: Size) -> FetchResponse {
                         last_stable_offset: 123_456.into(),
                         log_start_offset: 0.into(),
                         aborted_transactions: None,
-                        records: records(len),
+                        records: Some(records(len)),
                         ..PartitionData::default()
                     })
                     .collect(),

@@ -72,7 +72,8 @@ pub enum Malformed {
         /// The bytes behind it.
         left: usize,
     },
-    /// The elements would take more memory than is allowed for all arrays of the message.
+    /// The elements of an array, or a tagged field that no schema names, would take more memory
+    /// than is allowed for all of the message's.
     #[error("{count} elements would take {memory} bytes of memory, {left} are left")]
     TooMuchMemory {
         /// The number of elements.

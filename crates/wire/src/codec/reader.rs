@@ -239,21 +239,28 @@ impl<'a> Reader<'a> {
                 },
             ));
         }
-        let memory = count as usize * size_of::<T>();
-        match self.memory_left.checked_sub(memory) {
-            Some(left) => self.memory_left = left,
-            None => {
-                return Err(self.fault_at(
-                    start,
-                    Malformed::TooMuchMemory {
-                        count,
-                        memory,
-                        left: self.memory_left,
-                    },
-                ));
-            }
-        }
+        self.take_memory(start, count, count as usize * size_of::<T>())?;
         Ok(Some(count as usize))
+    }
+
+    /// Counts memory that `count` elements take; `start` is where they are announced.
+    #[inline]
+    fn take_memory(&mut self, start: &[u8], count: u32, memory: usize) -> Result<(), ReadFault> {
+        let left = self.memory_left;
+        match left.checked_sub(memory) {
+            Some(left) => {
+                self.memory_left = left;
+                Ok(())
+            }
+            None => Err(self.fault_at(
+                start,
+                Malformed::TooMuchMemory {
+                    count,
+                    memory,
+                    left,
+                },
+            )),
+        }
     }
 
     /// For how many of `count` elements, which are still to come, room is taken at once.
@@ -309,7 +316,7 @@ impl<'a> Reader<'a> {
     ) -> Result<(), ReadFault> {
         let mut tags = self.tags(context)?;
         while let Some(tag) = self.next_tag(&mut tags)? {
-            self.unknown_tag(tag, unknown_tags);
+            self.unknown_tag(tag, unknown_tags)?;
             self.end_tag(tag, &tags)?;
         }
         Ok(())
@@ -356,12 +363,19 @@ impl<'a> Reader<'a> {
         Ok(tag)
     }
 
-    /// Keeps the value of a tag that is not known.
+    /// Keeps the value of a tag that is not known. What that takes is counted like the elements
+    /// of arrays: a tag of two bytes is some hundred bytes of memory.
     #[cold]
-    pub(crate) fn unknown_tag(&mut self, tag: u32, unknown_tags: &mut UnknownTags) {
+    pub(crate) fn unknown_tag(
+        &mut self,
+        tag: u32,
+        unknown_tags: &mut UnknownTags,
+    ) -> Result<(), ReadFault> {
+        self.take_memory(self.rest, 1, unknown_tags.memory_of_next())?;
         let (value, end) = self.rest.split_at(self.rest.len());
         unknown_tags.push(tag, self.body.slice_ref(value));
         self.rest = end;
+        Ok(())
     }
 
     /// Goes on behind the tag's value, which must be used up.

@@ -63,10 +63,19 @@ impl UnknownTags {
         }
     }
 
+    /// How many bytes of memory the next [`push`](Self::push) takes: the list grows by doubling.
+    pub(super) fn memory_of_next(&self) -> usize {
+        let entry = size_of::<(u32, Bytes)>();
+        match &self.tags {
+            None => size_of::<Vec<(u32, Bytes)>>() + 4 * entry,
+            Some(_) => 2 * entry,
+        }
+    }
+
     /// Adds a tag that is greater than all others.
     pub(super) fn push(&mut self, tag: u32, value: Bytes) {
         debug_assert!(
-            self.iter().all(|(earlier, _)| *earlier < tag),
+            self.as_slice().last().is_none_or(|(last, _)| *last < tag),
             "tags rise while a section is read"
         );
         self.tags.get_or_insert_default().push((tag, value));

@@ -106,7 +106,11 @@ fn wi_080_a_partition_in_error_has_no_offset_timestamp_or_epoch() {
     assert_eq!(failed.leader_epoch, LeaderEpoch::NONE);
     for version in 1..=ListOffsetsResponse::VERSIONS.max {
         let passed = passed_on(&found(failed.clone()), version);
-        assert_eq!(passed.topics[0].partitions, [failed.clone()], "v{version}");
+        assert_eq!(
+            passed.topics[0].partitions,
+            std::slice::from_ref(&failed),
+            "v{version}"
+        );
     }
 }
 

@@ -252,7 +252,7 @@ fn counts_of_tags_that_are_not_there_are_refused() {
 fn unknown_tags_take_a_pointer_and_answer_by_tag() {
     assert_eq!(size_of::<UnknownTags>(), size_of::<usize>());
     let mut unknown = tags([(7, b"a"), (3, b"b")]);
-    assert_eq!(unknown.get(7).map(|b| b.as_ref()), Some(&b"a"[..]));
+    assert_eq!(unknown.get(7).map(AsRef::as_ref), Some(&b"a"[..]));
     assert_eq!(unknown.get(4), None);
     assert_eq!(unknown.insert(7, Bytes::new()).as_deref(), Some(&b"a"[..]));
     assert_eq!(format!("{unknown:?}"), r#"{3: b"b", 7: b""}"#);

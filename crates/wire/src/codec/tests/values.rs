@@ -377,7 +377,7 @@ fn wi_020_slices_stay_in_their_bounds_and_keep_the_frame_alive() {
     assert_eq!(message.plain.as_ptr(), start.wrapping_add(4), "not a copy");
     assert_eq!(message.nullable.as_deref(), Some(&[3][..]));
     let records = message.records.expect("not null");
-    assert_eq!(records.bytes().map(|b| b.as_ref()), Some(&[4, 5][..]));
+    assert_eq!(records.bytes().map(AsRef::as_ref), Some(&[4, 5][..]));
     assert_eq!(message.plain.get(2), None, "nothing is behind its end");
 }
 

@@ -1,0 +1,1 @@
+//! The broker: API handlers, settings, and the wiring of all that stands below.

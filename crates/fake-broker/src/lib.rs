@@ -1,0 +1,1 @@
+//! For tests: a broker that follows a script.

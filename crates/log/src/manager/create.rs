@@ -1,0 +1,234 @@
+//! Making partitions.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use klamm_io::{Disk, DiskError, DiskErrorKind};
+use klamm_primitives::{TopicId, TopicPartition};
+use thiserror::Error;
+
+use super::doomed::Doomed;
+use super::{Changing, LogManager};
+use crate::config::LogConfig;
+use crate::directory::LogDirectory;
+use crate::disk_failure::DiskFailure;
+use crate::log::Log;
+use crate::log_event::{DirectoryWork, LogEvent, OfflineReason};
+use crate::names::{DirectoryName, Fate};
+use crate::open::{OpenError, OpenOptions};
+use crate::partition_log::PartitionLog;
+use crate::partition_metadata;
+
+/// A partition could not be made. Nothing is left of it.
+#[derive(Debug, Error)]
+pub enum CreateError {
+    /// It is there, and belongs to another topic of the same name.
+    #[error("{partition} belongs to topic id {found}, not {expected}")]
+    InconsistentTopicId {
+        /// The partition.
+        partition: TopicPartition,
+        /// The id that it has.
+        found: TopicId,
+        /// The id that was asked for.
+        expected: TopicId,
+    },
+    /// Its files are there, but the directory has failed, or they could not be opened at the
+    /// start.
+    #[error("{path} is there and cannot be used", path = path.display())]
+    Unavailable {
+        /// The partition's directory.
+        path: PathBuf,
+    },
+    /// Something that came after the start has the name of its directory.
+    #[error("{path} is there and was not at the start", path = path.display())]
+    NameTaken {
+        /// What is in the way.
+        path: PathBuf,
+    },
+    /// All directories have failed, or the manager has stopped.
+    #[error("no log directory is online")]
+    NoDirectory,
+    /// The disks are full, or the process has run out of something. All directories go on.
+    #[error("no partition can be made now: {0}")]
+    Shortage(#[source] OpenError),
+}
+
+impl<D: Disk> LogManager<D> {
+    /// The log of a partition, made where it is missing: in the directory with the fewest
+    /// partitions, and where that fails in the one after. A directory in which it fails goes
+    /// offline, unless it is only full.
+    ///
+    /// `config` and `now_ms` (Unix time) are for a new one. The topic's id is on disk before the
+    /// first record can be; a log that had none gets this one. While a directory is
+    /// [offline](LogManager::has_offline_directory) only the caller can know whether a partition
+    /// is new or was there.
+    ///
+    /// # Errors
+    /// [`CreateError`]; nothing is left of the partition.
+    pub fn create(
+        &self,
+        partition: &TopicPartition,
+        topic_id: Option<TopicId>,
+        config: &LogConfig,
+        now_ms: i64,
+    ) -> Result<Arc<PartitionLog<D>>, CreateError> {
+        let mut events = Vec::new();
+        let created = {
+            let mut changing = self.changing.lock();
+            if let Some(log) = self.get(partition) {
+                self.confirm(log, topic_id, &mut events)
+            } else {
+                let new = New {
+                    partition,
+                    topic_id,
+                    config,
+                    now_ms,
+                };
+                self.create_new(&mut changing, &new, &mut events)
+            }
+        };
+        for event in events {
+            self.tell(event);
+        }
+        created
+    }
+
+    /// A log that is there: it must be of the same topic.
+    fn confirm(
+        &self,
+        log: Arc<PartitionLog<D>>,
+        topic_id: Option<TopicId>,
+        events: &mut Vec<LogEvent<D>>,
+    ) -> Result<Arc<PartitionLog<D>>, CreateError> {
+        match (log.topic_id(), topic_id) {
+            (Some(found), Some(expected)) if found != expected => {
+                Err(CreateError::InconsistentTopicId {
+                    partition: log.partition().clone(),
+                    found,
+                    expected,
+                })
+            }
+            (None, Some(id)) => {
+                let directory = log.directory();
+                let path = directory.path_of(log.partition());
+                match partition_metadata::write(directory.disk(), &path, id) {
+                    Ok(()) => {
+                        log.set_topic_id(id);
+                        Ok(log)
+                    }
+                    Err(error) if error.takes_directory_offline() => {
+                        let reason = OfflineReason::new(DirectoryWork::Creating, error);
+                        events.extend(self.take_offline(directory, reason));
+                        Err(CreateError::Unavailable { path })
+                    }
+                    Err(error) => Err(CreateError::Shortage(error.into())),
+                }
+            }
+            _ => Ok(log),
+        }
+    }
+
+    fn create_new(
+        &self,
+        changing: &mut Changing,
+        new: &New<'_>,
+        events: &mut Vec<LogEvent<D>>,
+    ) -> Result<Arc<PartitionLog<D>>, CreateError> {
+        if let Some(path) = self.unavailable.lock().get(new.partition) {
+            return Err(CreateError::Unavailable { path: path.clone() });
+        }
+        let mut candidates: Vec<_> = self.online_directories().collect();
+        // Stable: among equals the one that was given first.
+        candidates.sort_by_key(|it| it.partition_count());
+        let mut shortage = None;
+        for directory in candidates {
+            match self.make(directory, new, changing) {
+                Ok(log) if self.insert(&log) => return Ok(log),
+                Ok(_failed_meanwhile) => {}
+                Err(MakeError::NameTaken(path)) => return Err(CreateError::NameTaken { path }),
+                Err(MakeError::Open(error)) if error.takes_directory_offline() => {
+                    let reason = OfflineReason::new(DirectoryWork::Creating, error);
+                    events.extend(self.take_offline(directory, reason));
+                }
+                Err(MakeError::Open(error)) => shortage = Some(error),
+            }
+        }
+        Err(shortage.map_or(CreateError::NoDirectory, CreateError::Shortage))
+    }
+
+    /// Makes the partition in one directory. It gets its name last, so that a crash leaves none
+    /// without a topic id, but at most one that the next start removes.
+    fn make(
+        &self,
+        directory: &Arc<LogDirectory<D>>,
+        new: &New<'_>,
+        changing: &mut Changing,
+    ) -> Result<Arc<PartitionLog<D>>, MakeError> {
+        let disk = directory.disk();
+        let path = directory.path_of(new.partition);
+        match disk.metadata(&path) {
+            Ok(_) => return Err(MakeError::NameTaken(path)),
+            Err(error) if error.kind() == DiskErrorKind::NotFound => {}
+            Err(error) => return Err(error.into()),
+        }
+        if directory.checkpoints().may_remember(new.partition) {
+            self.write_all_checkpoints(directory)?;
+        }
+        let unique = (changing.random)();
+        let nameless = DirectoryName::fated(new.partition, unique, Fate::Delete);
+        let nameless = directory.path().join(nameless.to_string());
+        let made = make_named(directory, new, &nameless, &path);
+        if made.is_err() {
+            // Where this fails too, the directory is on its way offline.
+            let _ = disk.rename(&path, &nameless);
+            let _ = Doomed::Directory(nameless).remove(disk);
+        }
+        made
+    }
+}
+
+/// Makes the partition under another name first, and then gives it its own.
+fn make_named<D: Disk>(
+    directory: &Arc<LogDirectory<D>>,
+    new: &New<'_>,
+    nameless: &Path,
+    path: &Path,
+) -> Result<Arc<PartitionLog<D>>, MakeError> {
+    let disk = directory.disk();
+    disk.create_dir_all(nameless)?;
+    if let Some(id) = new.topic_id {
+        partition_metadata::write(disk, nameless, id)?;
+    }
+    disk.rename(nameless, path)?;
+    disk.sync_dir(directory.path())?;
+    let options = OpenOptions::new(true, new.now_ms);
+    let (log, _) = Log::open(disk.clone(), path.to_owned(), new.config.clone(), &options)?;
+    let log = PartitionLog::new(new.partition.clone(), new.topic_id, directory.clone(), log);
+    Ok(Arc::new(log))
+}
+
+/// A partition that is to be made.
+struct New<'a> {
+    partition: &'a TopicPartition,
+    topic_id: Option<TopicId>,
+    config: &'a LogConfig,
+    now_ms: i64,
+}
+
+/// A partition could not be made in a directory.
+enum MakeError {
+    NameTaken(PathBuf),
+    Open(OpenError),
+}
+
+impl From<OpenError> for MakeError {
+    fn from(error: OpenError) -> Self {
+        Self::Open(error)
+    }
+}
+
+impl From<DiskError> for MakeError {
+    fn from(error: DiskError) -> Self {
+        Self::Open(error.into())
+    }
+}

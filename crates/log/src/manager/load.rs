@@ -1,0 +1,174 @@
+//! [`Load`]: opening the logs of one directory, by several threads.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use klamm_io::{Disk, DiskError, FileKind};
+use klamm_primitives::{Offset, TopicPartition};
+use parking_lot::Mutex;
+use tracing::info;
+
+use crate::clean_shutdown::CleanShutdown;
+use crate::config::LogConfig;
+use crate::directory::{ClaimError, LogDirectory};
+use crate::directory_checkpoints::{KnownOffsets, Offsets};
+use crate::disk_failure::DiskFailure;
+use crate::log::Log;
+use crate::log_event::{DirectoryWork, OfflineReason};
+use crate::names::{FileContent, FileName};
+use crate::open::{OpenError, OpenOptions, Opening};
+use crate::partition_log::PartitionLog;
+use crate::partition_metadata;
+use crate::small_file::SmallFileError;
+
+/// How far the start is with one directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress<'a> {
+    /// The directory.
+    pub directory: &'a Path,
+    /// Logs in it that are still to be opened.
+    pub logs_remaining: usize,
+    /// Segments of those that will be read through.
+    pub segments_remaining: usize,
+}
+
+/// What opening a log needs to know that is the same for all.
+pub(super) struct Surroundings<'a> {
+    pub(super) config_of: &'a (dyn Fn(&TopicPartition) -> LogConfig + Sync),
+    pub(super) progress: &'a (dyn Fn(&Progress<'_>) + Sync),
+    pub(super) now_ms: i64,
+}
+
+/// A directory whose logs are being opened.
+pub(super) struct Load<D: Disk> {
+    pub(super) directory: Arc<LogDirectory<D>>,
+    pub(super) partitions: Vec<TopicPartition>,
+    /// The mark of a clean stop.
+    pub(super) mark: Option<CleanShutdown>,
+    pub(super) former: KnownOffsets,
+    /// How many segments of each partition will be read through.
+    segments: Vec<usize>,
+    /// The next partition that a thread takes.
+    next: AtomicUsize,
+    /// Logs and segments that remain. Held for a subtraction alone.
+    remaining: Mutex<(usize, usize)>,
+    pub(super) done: Mutex<Vec<(TopicPartition, Loaded<D>)>>,
+}
+
+pub(super) type Loaded<D> = Result<(Arc<PartitionLog<D>>, Opening), OpenError>;
+
+/// Why a directory's content could not be looked at.
+pub(super) enum PrepareError {
+    Claim(ClaimError),
+    Checkpoint(SmallFileError),
+}
+
+impl<D: Disk> Load<D> {
+    /// Looks at what a directory holds. Returns the directories to be removed as well.
+    pub(super) fn prepare(
+        directory: &Arc<LogDirectory<D>>,
+    ) -> Result<(Self, Vec<PathBuf>), PrepareError> {
+        let contents = directory.contents().map_err(PrepareError::Claim)?;
+        let mark = CleanShutdown::read(directory.disk(), directory.path());
+        let mark = mark.map_err(PrepareError::Checkpoint)?;
+        let former = directory.checkpoints().read();
+        let former = former.map_err(PrepareError::Checkpoint)?;
+        let partitions = contents.partitions;
+        let segments = partitions.iter().map(|partition| {
+            let point = former.recovery_point.get(partition).copied();
+            match mark {
+                Some(_) => Ok(0),
+                None => suspects(directory, partition, point.unwrap_or(Offset::ZERO)),
+            }
+        });
+        let segments: Vec<_> = segments
+            .collect::<Result<_, _>>()
+            .map_err(|error| PrepareError::Claim(error.into()))?;
+        let remaining = (partitions.len(), segments.iter().sum());
+        let load = Self {
+            directory: directory.clone(),
+            partitions,
+            mark,
+            former,
+            segments,
+            next: AtomicUsize::new(0),
+            remaining: Mutex::new(remaining),
+            done: Mutex::default(),
+        };
+        Ok((load, contents.doomed))
+    }
+
+    /// Opens logs until none is left, or the directory has failed.
+    pub(super) fn work(&self, surroundings: &Surroundings<'_>) {
+        loop {
+            let index = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some(partition) = self.partitions.get(index) else {
+                return;
+            };
+            if !self.directory.is_online() {
+                return;
+            }
+            let loaded = self.open(partition, surroundings);
+            match loaded {
+                Err(error) if error.takes_directory_offline() => {
+                    let reason = OfflineReason::new(DirectoryWork::Opening, error);
+                    self.directory.go_offline(reason);
+                    return;
+                }
+                loaded => self.done.lock().push((partition.clone(), loaded)),
+            }
+            let (logs_remaining, segments_remaining) = {
+                let mut remaining = self.remaining.lock();
+                remaining.0 -= 1;
+                remaining.1 -= self.segments[index];
+                *remaining
+            };
+            (surroundings.progress)(&Progress {
+                directory: self.directory.path(),
+                logs_remaining,
+                segments_remaining,
+            });
+        }
+    }
+
+    fn open(&self, partition: &TopicPartition, surroundings: &Surroundings<'_>) -> Loaded<D> {
+        let directory = &self.directory;
+        let path = directory.path_of(partition);
+        let topic_id = partition_metadata::read(directory.disk(), &path)?;
+        let known = |offsets: &Offsets| offsets.get(partition).copied().unwrap_or(Offset::ZERO);
+        let options = OpenOptions {
+            was_clean: self.mark.is_some(),
+            recovery_point: known(&self.former.recovery_point),
+            log_start: known(&self.former.log_start),
+            high_watermark: known(&self.former.high_watermark),
+            now_ms: surroundings.now_ms,
+        };
+        let config = (surroundings.config_of)(partition);
+        let (log, opening) = Log::open(directory.disk().clone(), path, config, &options)?;
+        if opening.segments_recovered > 0 {
+            let (segments, log_end_offset) = (opening.segments_recovered, log.log_end_offset());
+            info!(%partition, segments, %log_end_offset, "log recovered");
+        }
+        let log = PartitionLog::new(partition.clone(), topic_id, directory.clone(), log);
+        Ok((Arc::new(log), opening))
+    }
+}
+
+/// How many segments recovery will read: the one that holds the recovery point, and those behind.
+fn suspects<D: Disk>(
+    directory: &LogDirectory<D>,
+    partition: &TopicPartition,
+    recovery_point: Offset,
+) -> Result<usize, DiskError> {
+    let entries = directory.disk().list(&directory.path_of(partition))?;
+    let logs = entries
+        .iter()
+        .filter(|entry| entry.kind == FileKind::File)
+        .filter_map(|entry| FileName::parse(entry.name.to_str()?))
+        .filter(|name| name.content == FileContent::Log && name.transit.is_none());
+    let offsets: Vec<_> = logs.map(|it| it.offset).collect();
+    let first = offsets.iter().filter(|&&it| it <= recovery_point).max();
+    let suspect = |it: &&Offset| first.is_none_or(|first| *it >= first);
+    Ok(offsets.iter().filter(suspect).count())
+}

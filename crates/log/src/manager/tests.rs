@@ -1,0 +1,9 @@
+//! The manager on a simulated disk, and where it matters on a real one.
+
+mod create_and_delete;
+mod durability;
+mod start;
+mod stop;
+mod support;
+mod threads;
+mod upkeep;

@@ -1,0 +1,301 @@
+//! Partitions come and go.
+
+use std::path::{Path, PathBuf};
+
+use klamm_io::sim::{Crash, Fault, SimDisk};
+use klamm_io::{Disk, DiskErrorKind, DiskOperation};
+use klamm_primitives::{BrokerEpoch, Offset, Uuid};
+
+use super::support::*;
+use crate::manager::{CreateError, DeleteError};
+use crate::offset_checkpoint::Checkpoint;
+use crate::partition_metadata;
+
+#[test]
+fn lg_192_a_new_partition_goes_where_the_fewest_are() {
+    let disk = SimDisk::new(1);
+    let bench = Bench::of(&["/a", "/b", "/c"]);
+    let manager = bench.open(&disk);
+    let directory_of = |index| {
+        let log = bench.create(&manager, &partition("t", index));
+        log.log_directory().to_str().unwrap().to_owned()
+    };
+    let placed: Vec<_> = (0..6).map(directory_of).collect();
+    assert_eq!(placed, ["/a", "/b", "/c", "/a", "/b", "/c"]);
+    manager
+        .delete(&partition("t", 1), bench.now().instant)
+        .unwrap();
+    assert_eq!(directory_of(6), "/b");
+    manager.stop(BrokerEpoch::NONE);
+
+    // What was counted is counted again at the start.
+    let manager = bench.open(&disk);
+    let counts = manager
+        .directories()
+        .into_iter()
+        .map(|it| it.partition_count);
+    assert_eq!(counts.collect::<Vec<_>>(), [2, 2, 2]);
+}
+
+#[test]
+fn lg_192_a_directory_that_makes_no_partition_goes_offline_and_the_next_is_tried() {
+    let disk = SimDisk::new(1);
+    let bench = Bench::of(&["/a", "/b"]);
+    let manager = bench.open(&disk);
+    let here = [partition("t", 0), partition("t", 2)];
+    let log = bench.create(&manager, &here[0]);
+    bench.create(&manager, &partition("t", 1));
+    disk.inject(Fault::on(DiskOperation::CreateDir).under("/a").always());
+    let made = bench.create(&manager, &here[1]);
+    assert_eq!(made.log_directory(), Path::new("/b"));
+    let offline = Seen::Offline(PathBuf::from("/a"), vec![here[0].clone()]);
+    assert_eq!(bench.take_events(), [offline]);
+
+    assert!(
+        manager.get(&here[0]).is_none(),
+        "it went with its directory"
+    );
+    let appended = log.lock().append(&[batch()], EPOCH, BEGIN_MS);
+    assert!(appended.is_err());
+    append(&manager.get(&partition("t", 1)).unwrap(), 1);
+    let again = manager
+        .create(&here[0], None, &bench.config, BEGIN_MS)
+        .err()
+        .unwrap();
+    assert!(matches!(again, CreateError::Unavailable { .. }), "{again}");
+}
+
+#[test]
+fn a_full_disk_makes_no_partition_and_stays_online() {
+    let disk = SimDisk::new(1);
+    let bench = Bench::of(&["/a"]);
+    let manager = bench.open(&disk);
+    let log = bench.create(&manager, &partition("t", 0));
+    append(&log, 1);
+    for operation in [
+        DiskOperation::CreateDir,
+        DiskOperation::Write,
+        DiskOperation::Open,
+    ] {
+        let fault = Fault::on(operation).failing_with(DiskErrorKind::Full);
+        disk.inject(
+            fault
+                .where_path(|it| it.to_str().unwrap().contains("t-1"))
+                .always(),
+        );
+        let id = Some(Uuid::ONE);
+        let refused = manager.create(&partition("t", 1), id, &bench.config, BEGIN_MS);
+        let refused = refused.err().unwrap();
+        assert!(matches!(refused, CreateError::Shortage(_)), "{refused}");
+        disk.clear_faults();
+        let left: Vec<_> = names(&disk, "/a")
+            .into_iter()
+            .filter(|it| it.contains("t-1"))
+            .collect();
+        assert!(left.is_empty(), "{left:?}");
+    }
+    append(&log, 1);
+    assert!(bench.take_events().is_empty());
+    append(&bench.create(&manager, &partition("t", 1)), 1);
+}
+
+#[test]
+fn lg_010_no_partition_is_ever_found_without_its_topic_id() {
+    let bench = Bench::of(&["/logs"]);
+    let id = Uuid::from_u128(0x1234_5678_9abc_def0);
+    let name = partition("t", 0);
+    let mut found = 0;
+    for call in 0.. {
+        let disk = SimDisk::new(call);
+        let manager = bench.open(&disk);
+        disk.inject(Fault::on_any().after(call).cutting_power());
+        let made = manager.create(&name, Some(id), &bench.config, BEGIN_MS);
+        let was_made = made.is_ok();
+        if let Ok(log) = made {
+            assert_eq!(log.topic_id(), Some(id));
+        }
+        for seed in 0..8 {
+            let disk = disk.crash(Crash::PowerLoss { seed });
+            let manager = bench.open(&disk);
+            if let Some(log) = manager.get(&name) {
+                assert_eq!(log.topic_id(), Some(id), "call {call}");
+                found += 1;
+            } else {
+                assert!(!was_made, "call {call}");
+            }
+            // What was begun stands in nobody's way, and goes.
+            bench.create(&manager, &name);
+            manager.run_due(bench.after(bench.options.file_delete_delay));
+            assert!(
+                names(&disk, "/logs")
+                    .iter()
+                    .all(|it| !it.ends_with("-delete"))
+            );
+        }
+        if was_made {
+            break;
+        }
+    }
+    assert!(found > 8);
+}
+
+#[test]
+fn lg_010_another_topic_of_the_same_name_is_refused() {
+    let disk = SimDisk::new(1);
+    let bench = Bench::of(&["/logs"]);
+    let manager = bench.open(&disk);
+    let name = partition("t", 0);
+    let (one, two) = (Uuid::from_u128(1 << 64), Uuid::from_u128(2 << 64));
+    let create = |id| manager.create(&name, id, &bench.config, BEGIN_MS);
+    let log = create(None).unwrap();
+    assert_eq!(log.topic_id(), None);
+    create(Some(one)).unwrap();
+    assert_eq!(log.topic_id(), Some(one), "it had none yet");
+    let path = Path::new("/logs/t-0");
+    assert_eq!(partition_metadata::read(&disk, path).unwrap(), Some(one));
+    let refused = create(Some(two)).err().unwrap();
+    assert!(
+        matches!(refused, CreateError::InconsistentTopicId { found, expected, .. } if (found, expected) == (one, two)),
+    );
+    assert!(create(None).is_ok());
+}
+
+#[test]
+fn lg_185_a_deleted_partition_is_gone_at_once_and_its_files_later() {
+    let disk = SimDisk::new(1);
+    let bench = Bench::of(&["/logs"]);
+    let manager = bench.open(&disk);
+    let name = partition("t", 0);
+    let old = bench.create(&manager, &name);
+    append(&old, 5);
+    manager.delete(&name, bench.now().instant).unwrap();
+    assert!(manager.get(&name).is_none());
+    assert!(!exists(&disk, "/logs/t-0"));
+    let is_deleted = |it: &String| it.starts_with("t-0.") && it.ends_with("-delete");
+    assert_eq!(
+        names(&disk, "/logs")
+            .iter()
+            .filter(|it| is_deleted(it))
+            .count(),
+        1
+    );
+    assert_eq!(
+        manager.delete(&name, bench.now().instant),
+        Err(DeleteError::NotFound)
+    );
+
+    let new = bench.create(&manager, &name);
+    append(&new, 1);
+    assert_eq!(new.reader().offsets().log_end, Offset::new(1));
+    assert_eq!(
+        old.reader().offsets().log_end,
+        Offset::new(5),
+        "who has it reads on"
+    );
+
+    let delay = bench.config.file_delete_delay;
+    manager.run_due(bench.after(delay.mul_f64(0.99)));
+    assert_eq!(
+        names(&disk, "/logs")
+            .iter()
+            .filter(|it| is_deleted(it))
+            .count(),
+        1
+    );
+    assert!(manager.next_deadline() <= bench.after(delay).instant);
+    manager.run_due(bench.after(delay));
+    assert_eq!(
+        names(&disk, "/logs")
+            .iter()
+            .filter(|it| is_deleted(it))
+            .count(),
+        0
+    );
+    append(&new, 1);
+}
+
+#[test]
+fn lg_186_a_directory_that_has_vanished_is_deleted_already() {
+    let disk = SimDisk::new(1);
+    let bench = Bench::of(&["/logs"]);
+    let manager = bench.open(&disk);
+    let name = partition("t", 0);
+    bench.create(&manager, &name);
+    for file in names(&disk, "/logs/t-0") {
+        disk.remove_file(&Path::new("/logs/t-0").join(file))
+            .unwrap();
+    }
+    disk.remove_dir(Path::new("/logs/t-0")).unwrap();
+    assert_eq!(manager.delete(&name, bench.now().instant), Ok(()));
+    assert!(bench.take_events().is_empty());
+    bench.create(&manager, &name);
+}
+
+#[test]
+fn lg_188_a_deletion_that_fails_takes_its_directory_offline_and_no_other() {
+    let disk = SimDisk::new(1);
+    let bench = Bench::of(&["/a", "/b"]);
+    let manager = bench.open(&disk);
+    for index in 0..4 {
+        bench.create(&manager, &partition("t", index));
+    }
+    disk.inject(Fault::on(DiskOperation::Rename).under("/a/t-0"));
+    let deleted = manager.delete(&partition("t", 0), bench.now().instant);
+    assert_eq!(deleted, Err(DeleteError::Offline));
+    let offline = Seen::Offline(PathBuf::from("/a"), vec![partition("t", 2)]);
+    assert_eq!(bench.take_events(), [offline]);
+    let deleted = manager.delete(&partition("t", 0), bench.now().instant);
+    assert_eq!(
+        deleted,
+        Err(DeleteError::Offline),
+        "it is still on the disk"
+    );
+    manager
+        .delete(&partition("t", 1), bench.now().instant)
+        .unwrap();
+    append(&manager.get(&partition("t", 3)).unwrap(), 1);
+
+    // The same for the removal of the files.
+    disk.inject(Fault::on(DiskOperation::RemoveFile).under("/b"));
+    manager.run_due(bench.after(bench.config.file_delete_delay));
+    let offline = Seen::Offline(PathBuf::from("/b"), vec![partition("t", 3)]);
+    assert_eq!(bench.take_events(), [offline]);
+    assert!(manager.is_empty());
+}
+
+#[test]
+fn a_partition_made_anew_has_none_of_the_offsets_of_the_one_before() {
+    let bench = Bench::of(&["/logs"]);
+    let name = partition("t", 0);
+    for restart in [false, true] {
+        let mut disk = SimDisk::new(1);
+        let mut manager = bench.open(&disk);
+        let log = bench.create(&manager, &name);
+        append(&log, 10);
+        {
+            let mut log = log.lock();
+            log.set_high_watermark(Offset::new(10));
+            log.raise_log_start(Offset::new(6)).unwrap();
+            log.flush().unwrap();
+        }
+        manager.checkpoint_all();
+        let cleaned = [(name.clone(), Offset::new(9))].into();
+        Checkpoint::Cleaner
+            .write(&disk, Path::new("/logs"), &cleaned)
+            .unwrap();
+        manager.delete(&name, bench.now().instant).unwrap();
+        if restart {
+            disk = disk.crash(Crash::Kill);
+            manager = bench.open(&disk);
+        }
+        append(&bench.create(&manager, &name), 8);
+        // No checkpoint is written before the crash.
+        let disk = disk.crash(Crash::Kill);
+        let cleaned = Checkpoint::Cleaner.read(&disk, Path::new("/logs")).unwrap();
+        assert!(cleaned.is_empty());
+        let offsets = bench.open(&disk).get(&name).unwrap().reader().offsets();
+        assert_eq!(offsets.log_start, Offset::ZERO);
+        assert_eq!(offsets.high_watermark, Offset::ZERO);
+        assert_eq!(offsets.log_end, Offset::new(8));
+    }
+}

@@ -1,0 +1,445 @@
+//! Starting: whose directories they are, what is in them, and what is not served.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::sync_channel;
+
+use klamm_io::sim::{Crash, Fault, SimDisk};
+use klamm_io::{Disk, DiskErrorKind, DiskFile, DiskOperation, OpenMode, RealDisk};
+use klamm_primitives::{BrokerEpoch, BrokerId, Offset};
+use parking_lot::Mutex;
+
+use super::support::*;
+use crate::clean_shutdown::CleanShutdown;
+use crate::directory::ClaimError;
+use crate::log_event::DirectoryWork;
+use crate::manager::{LogManager, StartError};
+use crate::meta_properties::MetaProperties;
+use crate::offset_checkpoint::Checkpoint;
+
+fn write<D: Disk>(disk: &D, path: &str, text: &str) {
+    let file = disk.open(Path::new(path), OpenMode::CreateOrTruncate);
+    file.unwrap().write_all_at(text.as_bytes(), 0).unwrap();
+}
+
+#[test]
+fn lg_190_a_second_user_of_a_directory_is_refused_at_once() {
+    fn check<D: Disk>(disk: &D, directory: &str) {
+        let bench = Bench::of(&[directory]);
+        let first = bench.open(disk);
+        let refused = bench.try_open(disk).err().expect("it is in use");
+        let expected = Path::new(directory);
+        assert!(
+            matches!(&refused, StartError::Claim(ClaimError::InUse { path }) if path == expected),
+            "{refused}"
+        );
+        first.stop(BrokerEpoch::NONE);
+        let second = bench.open(disk);
+        // The process that has it is gone without a word.
+        drop(second);
+        bench.open(disk);
+    }
+    check(&SimDisk::new(1), "/logs");
+    let directory = tempfile::tempdir().unwrap();
+    check(&RealDisk, directory.path().to_str().unwrap());
+}
+
+#[test]
+fn lg_191_a_directory_is_its_owners_from_the_first_start_on() {
+    let disk = SimDisk::new(1);
+    let bench = Bench::of(&["/logs"]);
+    let manager = bench.open(&disk);
+    let id = manager.directories()[0].id;
+    let meta = MetaProperties::read(&disk, Path::new("/logs")).unwrap();
+    let meta = meta.expect("it was written");
+    assert_eq!(meta.cluster_id, Some("a-cluster".to_owned()));
+    assert_eq!(meta.node_id, Some(BrokerId::new(1)));
+    assert_eq!(meta.directory_id, id);
+    drop(manager);
+    assert_eq!(bench.open(&disk).directories()[0].id, id);
+
+    let mut other = Bench::of(&["/logs"]);
+    other.options.owner.node_id = BrokerId::new(2);
+    let refused = other.try_open(&disk).err().unwrap();
+    assert!(
+        matches!(&refused, StartError::Claim(ClaimError::OtherNode { found, .. }) if *found == BrokerId::new(1)),
+        "{refused}"
+    );
+    let mut other = Bench::of(&["/logs"]);
+    other.options.owner.cluster_id = "another".to_owned();
+    let refused = other.try_open(&disk).err().unwrap();
+    assert!(
+        matches!(&refused, StartError::Claim(ClaimError::OtherCluster { found, .. }) if found == "a-cluster"),
+        "{refused}"
+    );
+    let after = MetaProperties::read(&disk, Path::new("/logs")).unwrap();
+    assert_eq!(after, Some(meta), "who was refused has changed nothing");
+}
+
+#[test]
+fn lg_191_a_directory_of_an_older_version_gets_an_id_and_keeps_its_partitions() {
+    let disk = SimDisk::new(1);
+    disk.create_dir_all(Path::new("/logs/old-0")).unwrap();
+    write(
+        &disk,
+        "/logs/meta.properties",
+        "version=0\nbroker.id=1\ncluster.id=a-cluster\n",
+    );
+    let manager = Bench::of(&["/logs"]).open(&disk);
+    assert!(manager.get(&partition("old", 0)).is_some());
+    let meta = MetaProperties::read(&disk, Path::new("/logs")).unwrap();
+    assert_eq!(meta.unwrap().directory_id, manager.directories()[0].id);
+}
+
+#[test]
+fn partitions_without_an_owner_are_not_taken() {
+    let disk = SimDisk::new(1);
+    disk.create_dir_all(Path::new("/logs/clicks-0")).unwrap();
+    let refused = Bench::of(&["/logs"]).try_open(&disk).err().unwrap();
+    assert!(
+        matches!(&refused, StartError::Claim(ClaimError::Ownerless { name, .. }) if name == "clicks-0"),
+        "{refused}"
+    );
+    assert!(!exists(&disk, "/logs/meta.properties"));
+}
+
+#[test]
+fn two_directories_with_one_id_are_refused() {
+    let disk = SimDisk::new(1);
+    drop(Bench::of(&["/a"]).open(&disk));
+    let meta = MetaProperties::read(&disk, Path::new("/a"))
+        .unwrap()
+        .unwrap();
+    disk.create_dir_all(Path::new("/b")).unwrap();
+    meta.write(&disk, Path::new("/b")).unwrap();
+    let refused = Bench::of(&["/a", "/b"]).try_open(&disk).err().unwrap();
+    assert!(matches!(refused, StartError::SameId { .. }), "{refused}");
+}
+
+/// Covers LG-011, LG-197.
+#[test]
+fn what_waits_for_removal_is_removed_and_what_is_reserved_is_passed_over() {
+    let disk = SimDisk::new(1);
+    let bench = Bench::of(&["/logs"]);
+    drop(bench.open(&disk));
+    let hex = "0123456789abcdef0123456789abcdef";
+    let (deleted, stray) = (format!("a-0.{hex}-delete"), format!("b-0.{hex}-stray"));
+    let future = format!("c-0.{hex}-future");
+    let reserved = ["__cluster_metadata-0", "remote-log-index-cache"];
+    for name in [&deleted, &stray, &future, reserved[0], reserved[1]] {
+        disk.create_dir_all(&Path::new("/logs").join(name)).unwrap();
+        write(
+            &disk,
+            &format!("/logs/{name}/00000000000000000000.log"),
+            "text",
+        );
+    }
+    let manager = bench.open(&disk);
+    assert!(manager.is_empty());
+    let delay = bench.options.file_delete_delay;
+    manager.run_due(bench.after(delay / 2));
+    assert!(exists(&disk, Path::new("/logs").join(&deleted)));
+    manager.run_due(bench.after(delay));
+    assert!(!exists(&disk, Path::new("/logs").join(&deleted)));
+    assert!(!exists(&disk, Path::new("/logs").join(&stray)));
+    for name in [&future, reserved[0], reserved[1]] {
+        let file = format!("/logs/{name}/00000000000000000000.log");
+        assert!(exists(&disk, file), "{name}");
+    }
+}
+
+#[test]
+fn lg_197_a_directory_that_is_no_partitions_stops_the_start() {
+    for name in ["lost+found", "topic", "a-0-delete", "notes"] {
+        let disk = SimDisk::new(1);
+        let bench = Bench::of(&["/logs"]);
+        bench.open(&disk).stop(epoch(4));
+        let path = Path::new("/logs").join(name);
+        disk.create_dir_all(&path).unwrap();
+        let refused = bench.try_open(&disk).err().unwrap();
+        assert!(
+            refused.to_string().contains(path.to_str().unwrap()),
+            "{refused}"
+        );
+        // Nothing has begun: once it is out of the way, the stop before was a clean one.
+        disk.remove_dir(&path).unwrap();
+        assert_eq!(bench.try_open(&disk).unwrap().broker_epoch, epoch(4));
+    }
+}
+
+#[test]
+fn lg_013_a_partition_in_two_directories_stops_the_start() {
+    let disk = SimDisk::new(1);
+    let bench = Bench::of(&["/a", "/b"]);
+    drop(bench.open(&disk));
+    for path in ["/a/clicks-3", "/b/clicks-3"] {
+        disk.create_dir_all(Path::new(path)).unwrap();
+    }
+    let refused = bench.try_open(&disk).err().unwrap();
+    let StartError::Twice { first, second } = refused else {
+        panic!("{refused}");
+    };
+    assert_eq!(first, PathBuf::from("/a/clicks-3"));
+    assert_eq!(second, PathBuf::from("/b/clicks-3"));
+}
+
+#[test]
+fn lg_193_a_directory_that_cannot_be_read_is_offline_and_the_others_are_served() {
+    let operations = [
+        DiskOperation::CreateDir,
+        DiskOperation::Lock,
+        DiskOperation::List,
+    ];
+    for operation in operations {
+        let disk = SimDisk::new(1);
+        let bench = Bench::of(&["/a", "/b"]);
+        let manager = bench.open(&disk);
+        let names = [partition("t", 0), partition("t", 1)];
+        let paths = names.each_ref().map(|name| {
+            let log = bench.create(&manager, name);
+            log.log_directory().to_owned()
+        });
+        assert_ne!(paths[0], paths[1]);
+        manager.stop(BrokerEpoch::NONE);
+
+        disk.inject(Fault::on(operation).under(&paths[0]).always());
+        let opened = bench.try_open(&disk).unwrap();
+        assert_eq!(opened.offline.len(), 1, "{operation:?}");
+        assert_eq!(opened.offline[0].0, paths[0]);
+        assert!(opened.manager.get(&names[0]).is_none());
+        append(&opened.manager.get(&names[1]).unwrap(), 1);
+        assert!(opened.manager.has_offline_directory());
+        opened.manager.stop(BrokerEpoch::NONE);
+
+        disk.inject(Fault::on(operation).under(&paths[1]).always());
+        let refused = bench.try_open(&disk).err().unwrap();
+        assert!(
+            matches!(&refused, StartError::NoDirectory { offline } if offline.len() == 2),
+            "{refused}"
+        );
+    }
+}
+
+/// Covers LG-193.
+#[test]
+fn a_disk_that_fails_while_logs_are_opened_takes_its_directory() {
+    let disk = SimDisk::new(1);
+    let bench = Bench::of(&["/a", "/b"]);
+    let manager = bench.open(&disk);
+    for index in 0..6 {
+        append(&bench.create(&manager, &partition("t", index)), 3);
+    }
+    drop(manager);
+    disk.inject(Fault::on(DiskOperation::Read).under("/a/t-2").always());
+    let opened = bench.try_open(&disk).unwrap();
+    assert_eq!(opened.offline[0].1.work, DirectoryWork::Opening);
+    let logs = opened.manager.all();
+    assert_eq!(logs.len(), 3);
+    assert!(
+        logs.iter()
+            .all(|log| log.log_directory() == Path::new("/b"))
+    );
+    assert!(opened.manager.is_unavailable(&partition("t", 0)));
+    let taken = opened
+        .manager
+        .create(&partition("t", 0), None, &bench.config, BEGIN_MS);
+    assert!(
+        taken.is_err(),
+        "its records are in the directory that failed"
+    );
+}
+
+#[test]
+fn a_process_out_of_descriptors_does_not_blame_the_disk() {
+    let disk = SimDisk::new(1);
+    let bench = Bench::of(&["/logs"]);
+    let manager = bench.open(&disk);
+    append(&bench.create(&manager, &partition("t", 0)), 1);
+    manager.stop(BrokerEpoch::NONE);
+    let fault = Fault::on(DiskOperation::Open)
+        .where_path(|it| it.extension().is_some_and(|it| it == "log"));
+    disk.inject(fault.failing_with(DiskErrorKind::TooManyFiles).always());
+    let refused = bench.try_open(&disk).err().unwrap();
+    assert!(matches!(refused, StartError::Shortage { .. }), "{refused}");
+}
+
+#[test]
+fn a_partition_whose_files_make_no_sense_is_left_as_it_is() {
+    let disk = SimDisk::new(1);
+    let bench = Bench::of(&["/logs"]);
+    let manager = bench.open(&disk);
+    let (good, bad) = (partition("good", 0), partition("bad", 0));
+    for name in [&good, &bad] {
+        let log = bench.create(&manager, name);
+        append(&log, 5);
+        let mut log = log.lock();
+        log.set_high_watermark(Offset::new(5));
+        log.raise_log_start(Offset::new(2)).unwrap();
+    }
+    manager.stop(epoch(1));
+    write(&disk, "/logs/bad-0/partition.metadata", "garbage");
+
+    let opened = bench.try_open(&disk).unwrap();
+    assert!(opened.manager.get(&good).is_some());
+    assert_eq!(opened.unopened.len(), 1);
+    assert_eq!(opened.unopened[0].0, bad);
+    let made = opened.manager.create(&bad, None, &bench.config, BEGIN_MS);
+    assert!(made.is_err(), "it is there");
+    let stopped = opened.manager.stop(epoch(2));
+    assert_eq!(
+        stopped.unclean,
+        [PathBuf::from("/logs")],
+        "it was not closed well"
+    );
+
+    // Once it is mended, nothing that was known of it is lost.
+    disk.remove_file(Path::new("/logs/bad-0/partition.metadata"))
+        .unwrap();
+    let manager = bench.open(&disk);
+    assert_eq!(
+        manager.get(&bad).unwrap().reader().offsets().log_start,
+        Offset::new(2)
+    );
+}
+
+#[test]
+fn a_damaged_checkpoint_is_only_passed_over_where_that_is_safe() {
+    let opened = |checkpoint: Checkpoint| {
+        let disk = SimDisk::new(1);
+        let bench = Bench::of(&["/a", "/b"]);
+        let manager = bench.open(&disk);
+        append(&bench.create(&manager, &partition("t", 0)), 1);
+        manager.stop(BrokerEpoch::NONE);
+        write(
+            &disk,
+            &format!("/a/{}", checkpoint.file_name()),
+            "0\n2\ngarbage\n",
+        );
+        bench.try_open(&disk).unwrap()
+    };
+    for safe in [Checkpoint::RecoveryPoint, Checkpoint::HighWatermark] {
+        assert!(opened(safe).offline.is_empty());
+    }
+    let offline = opened(Checkpoint::LogStart).offline;
+    assert_eq!(offline[0].0, PathBuf::from("/a"));
+    let reason = offline[0].1.to_string();
+    assert!(
+        reason.contains("/a/log-start-offset-checkpoint"),
+        "{reason}"
+    );
+}
+
+/// Covers LG-194, LG-115.
+#[test]
+fn lg_194_an_interrupted_start_is_no_clean_stop() {
+    let bench = Bench::of(&["/logs"]);
+    let stopped = SimDisk::new(1);
+    let manager = bench.open(&stopped);
+    for index in 0..3 {
+        append(&bench.create(&manager, &partition("t", index)), 4);
+    }
+    manager.stop(epoch(9));
+
+    let mut interrupted = 0;
+    for call in 0.. {
+        let disk = stopped.crash(Crash::Kill);
+        disk.inject(Fault::on_any().after(call).cutting_power());
+        let begun = AtomicUsize::new(0);
+        let config_of = |_: &_| {
+            begun.fetch_add(1, Ordering::Relaxed);
+            bench.config.clone()
+        };
+        let options = bench.options.clone();
+        let wiring = bench.wiring();
+        let opened = LogManager::open(&disk, options, wiring, &config_of, &|_| {}, bench.now());
+        if opened.is_ok_and(|it| it.offline.is_empty()) {
+            break;
+        }
+        for seed in 0..4 {
+            let disk = disk.crash(Crash::PowerLoss { seed });
+            let again = bench.try_open(&disk).unwrap();
+            if begun.load(Ordering::Relaxed) > 0 {
+                assert_eq!(again.broker_epoch, BrokerEpoch::NONE, "call {call}");
+                assert_eq!(again.recovered.len(), 3, "call {call}");
+            }
+            for log in again.manager.all() {
+                assert_eq!(log.reader().offsets().log_end, Offset::new(4));
+            }
+            assert_eq!(again.manager.len(), 3);
+        }
+        interrupted += begun.load(Ordering::Relaxed).min(1);
+    }
+    assert!(
+        interrupted > 10,
+        "only {interrupted} starts came to opening logs"
+    );
+    assert!(
+        CleanShutdown::read(&stopped, Path::new("/logs"))
+            .unwrap()
+            .is_some()
+    );
+}
+
+#[test]
+fn lg_129_a_start_tells_how_much_remains() {
+    let disk = SimDisk::new(1);
+    let mut bench = Bench::of(&["/a", "/b"]);
+    bench.options.recovery_threads_per_directory = 3;
+    let manager = bench.open(&disk);
+    for index in 0..10 {
+        let log = bench.create(&manager, &partition("t", index));
+        append(&log, 2);
+        log.lock().roll(Offset::ZERO, BEGIN_MS).unwrap();
+        append(&log, 2);
+    }
+    drop(manager);
+    let seen = Mutex::new(Vec::new());
+    let progress = |it: &super::super::Progress<'_>| {
+        let remaining = (it.logs_remaining, it.segments_remaining);
+        seen.lock().push((it.directory.to_owned(), remaining));
+    };
+    let config_of = |_: &_| bench.config.clone();
+    let (options, wiring) = (bench.options.clone(), bench.wiring());
+    let opened = LogManager::open(&disk, options, wiring, &config_of, &progress, bench.now());
+    assert_eq!(opened.unwrap().recovered.len(), 10);
+    for directory in ["/a", "/b"] {
+        let seen = seen.lock();
+        let mut of_directory: Vec<_> = seen
+            .iter()
+            .filter(|it| it.0 == Path::new(directory))
+            .map(|it| it.1)
+            .collect();
+        of_directory.sort_unstable();
+        assert_eq!(of_directory, [(0, 0), (1, 2), (2, 4), (3, 6), (4, 8)]);
+    }
+}
+
+#[test]
+fn lg_131_no_log_waits_for_a_slow_one() {
+    let disk = SimDisk::new(1);
+    let bench = Bench::of(&["/logs"]);
+    let manager = bench.open(&disk);
+    for index in 0..8 {
+        append(&bench.create(&manager, &partition("t", index)), 2);
+    }
+    drop(manager);
+    // The first log is not opened before all others are.
+    let (others_are_open, wait) = sync_channel(1);
+    let wait = Mutex::new(wait);
+    let slow = partition("t", 0);
+    let config_of = |it: &_| {
+        if *it == slow {
+            wait.lock().recv().unwrap();
+        }
+        bench.config.clone()
+    };
+    let progress = |it: &super::super::Progress<'_>| {
+        if it.logs_remaining == 1 {
+            others_are_open.send(()).unwrap();
+        }
+    };
+    let (options, wiring) = (bench.options.clone(), bench.wiring());
+    let opened = LogManager::open(&disk, options, wiring, &config_of, &progress, bench.now());
+    // Nobody could be served before, since there was nothing to ask.
+    assert_eq!(opened.unwrap().manager.len(), 8);
+}

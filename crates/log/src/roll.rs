@@ -1,0 +1,194 @@
+//! Rolling: when a segment is done, and how the next one begins.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use klamm_io::Disk;
+use klamm_primitives::Offset;
+
+use crate::bounds::{Bound, Place};
+use crate::config::LogConfig;
+use crate::index_error::IndexError;
+use crate::indexer::{Indexed, Indexer};
+use crate::log::{ChangeError, Log, millis};
+use crate::segment::Segment;
+
+/// The segment that is appended to, and what only whoever appends needs to know of it.
+pub(crate) struct Active<D: Disk> {
+    pub(crate) segment: Arc<Segment<D>>,
+    pub(crate) indexer: Indexer,
+    /// The timestamp from which the segment's age counts: that of its first append, if it had one.
+    first_timestamp_ms: Option<i64>,
+    /// When the segment was made or opened, for records without timestamps.
+    created_ms: i64,
+    /// What is taken off `segment.ms`.
+    jitter: Duration,
+}
+
+impl<D: Disk> Active<D> {
+    /// A segment to append to. `indexer` and `first_timestamp_ms` know what it holds.
+    pub(crate) fn new(
+        segment: Arc<Segment<D>>,
+        config: &LogConfig,
+        now_ms: i64,
+        indexer: Indexer,
+        first_timestamp_ms: Option<i64>,
+    ) -> Self {
+        let jitter = jitter(segment.base_offset(), now_ms, config.segment_jitter);
+        Self {
+            segment,
+            indexer,
+            first_timestamp_ms,
+            created_ms: now_ms,
+            jitter,
+        }
+    }
+
+    /// A segment without records.
+    pub(crate) fn empty(segment: Arc<Segment<D>>, config: &LogConfig, now_ms: i64) -> Self {
+        let indexer = Indexer::empty(segment.base_offset());
+        Self::new(segment, config, now_ms, indexer, None)
+    }
+
+    /// Adds what was written to the indexes.
+    pub(crate) fn index(
+        &mut self,
+        batches: &[Indexed],
+        config: &LogConfig,
+    ) -> Result<(), IndexError> {
+        for batch in batches {
+            let interval = config.index_interval_bytes;
+            self.indexer.add(&self.segment, interval, batch)?;
+        }
+        if self.first_timestamp_ms.is_none() {
+            self.first_timestamp_ms = Some(self.indexer.largest().timestamp_ms);
+        }
+        Ok(())
+    }
+
+    /// Whether the segment has been appended to for long enough.
+    fn is_old(&self, config: &LogConfig, now_ms: i64, incoming_max_timestamp_ms: i64) -> bool {
+        let first = self.first_timestamp_ms.filter(|&first| first >= 0);
+        let age_ms = match first {
+            Some(first) => incoming_max_timestamp_ms.saturating_sub(first),
+            None => now_ms.saturating_sub(self.created_ms),
+        };
+        age_ms > millis(config.segment_age_max).saturating_sub(millis(self.jitter))
+    }
+
+    /// Whether the log must roll before `incoming` is written.
+    pub(crate) fn must_roll(
+        &self,
+        config: &LogConfig,
+        incoming: &Incoming,
+        now_ms: i64,
+    ) -> Result<bool, IndexError> {
+        let size = self.segment.size();
+        if !self.segment.reaches(incoming.last_offset) {
+            return Ok(true);
+        }
+        if size == 0 {
+            return Ok(false);
+        }
+        let too_large = u64::from(size) + incoming.size > u64::from(config.segment_bytes);
+        if too_large || self.is_old(config, now_ms, incoming.max_timestamp_ms) {
+            return Ok(true);
+        }
+        self.segment
+            .with_indexes(|it| Ok(it.offset.is_full() || it.time.is_full()))
+    }
+}
+
+/// What is about to be written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Incoming {
+    pub(crate) size: u64,
+    pub(crate) last_offset: Offset,
+    pub(crate) max_timestamp_ms: i64,
+}
+
+/// A number between nothing and `max`, another one for each segment, so that the segments of many
+/// partitions that began together do not all end together.
+fn jitter(base_offset: Offset, now_ms: i64, max: Duration) -> Duration {
+    let max_ms = u64::try_from(max.as_millis()).unwrap_or(u64::MAX);
+    if max_ms == 0 {
+        return Duration::ZERO;
+    }
+    // The finalizer of SplitMix64: every bit of the input moves every bit of the output.
+    let mut mixed = base_offset.get().cast_unsigned() ^ now_ms.cast_unsigned().rotate_left(32);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    Duration::from_millis((mixed ^ (mixed >> 31)) % max_ms.saturating_add(1).max(1))
+}
+
+impl<D: Disk> Log<D> {
+    /// Ends the segment that is appended to and begins one at `base_offset`, or at the log end
+    /// offset if that lies behind it. Without records in it the segment is replaced, or stays if
+    /// it begins there already.
+    ///
+    /// # Errors
+    /// [`ChangeError::Unavailable`]. After any other the log has failed: the new segment may be
+    /// there in part.
+    pub fn roll(&mut self, base_offset: Offset, now_ms: i64) -> Result<(), ChangeError> {
+        self.check_available()?;
+        let rolled = self.try_roll(base_offset, now_ms);
+        self.or_fail(rolled)
+    }
+
+    fn try_roll(&mut self, base_offset: Offset, now_ms: i64) -> Result<(), ChangeError> {
+        let mut bounds = *self.shared.bounds.lock();
+        let base_offset = base_offset.max(bounds.log_end.offset);
+        let former = self.active.segment.clone();
+        let is_empty = former.size() == 0;
+        if is_empty && former.base_offset() == base_offset {
+            return Ok(());
+        }
+        // What was known of the producers at this point: recovery begins from here.
+        self.snapshots
+            .write(base_offset, &self.producers.to_snapshot())?;
+        former.seal(self.active.indexer.largest())?;
+        let segment = Arc::new(self.create_segment(base_offset)?);
+        bounds.log_end = Place {
+            segment_base: base_offset,
+            position: 0,
+            ..bounds.log_end
+        };
+        // The place of whatever stood at the log end has moved with it.
+        for bound in [&mut bounds.high_watermark, &mut bounds.last_stable] {
+            if bound.offset == bounds.log_end.offset {
+                *bound = Bound::placed(bounds.log_end);
+            }
+        }
+        {
+            let mut segments = self.shared.segments.write();
+            if is_empty {
+                segments.remove(&former.base_offset());
+            }
+            segments.insert(base_offset, segment.clone());
+        }
+        self.active = Active::empty(segment, &self.config, now_ms);
+        self.publish(bounds);
+        if is_empty {
+            former.remove()?;
+            self.snapshots.remove(former.base_offset())?;
+        }
+        Ok(())
+    }
+
+    /// Makes the file of a new segment.
+    pub(crate) fn create_segment(
+        &mut self,
+        base_offset: Offset,
+    ) -> Result<Segment<D>, ChangeError> {
+        let config = &self.config;
+        let segment = Segment::create(
+            self.disk.clone(),
+            self.directory.clone(),
+            base_offset,
+            config.index_bytes,
+            config.preallocate.then_some(config.segment_bytes),
+        )?;
+        self.syncs.made_a_name();
+        Ok(segment)
+    }
+}

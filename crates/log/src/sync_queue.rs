@@ -1,0 +1,134 @@
+//! [`SyncQueue`]: the partitions of one directory that wait for a sync.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use klamm_io::Disk;
+use parking_lot::{Condvar, Mutex};
+
+use crate::partition_log::PartitionLog;
+
+/// The partitions of one directory that wait for a sync, each once: it never holds more than
+/// there are. One that is asked for while it is being synced waits again after that, so that no
+/// log is synced twice at a time; for the system tells a failure to one of two only.
+pub(crate) struct SyncQueue<D: Disk> {
+    /// Held for a push or a pop; nothing else is locked under it but a log's turn.
+    state: Mutex<State<D>>,
+    wake: Condvar,
+}
+
+struct State<D: Disk> {
+    waiting: VecDeque<Arc<PartitionLog<D>>>,
+    admission: Admission,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Admission {
+    Open,
+    /// Nothing new is taken; what was asked for is still done.
+    Closed,
+    /// Nothing is done any more.
+    Abandoned,
+}
+
+/// Where a log stands with its queue. Changed under the queue's lock alone.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum SyncTurn {
+    #[default]
+    Idle,
+    Waiting,
+    Syncing,
+    /// Being synced, and asked for again meanwhile.
+    SyncingAndAsked,
+}
+
+impl<D: Disk> SyncQueue<D> {
+    pub(crate) fn new() -> Self {
+        let state = State {
+            waiting: VecDeque::new(),
+            admission: Admission::Open,
+        };
+        Self {
+            state: Mutex::new(state),
+            wake: Condvar::new(),
+        }
+    }
+
+    /// Adds a partition, unless it waits already or the queue is closed.
+    pub(crate) fn push(&self, log: &Arc<PartitionLog<D>>) {
+        let mut state = self.state.lock();
+        if state.admission != Admission::Open {
+            return;
+        }
+        let mut turn = log.sync_turn.lock();
+        match *turn {
+            SyncTurn::Idle => {
+                *turn = SyncTurn::Waiting;
+                state.waiting.push_back(log.clone());
+                self.wake.notify_one();
+            }
+            SyncTurn::Syncing => *turn = SyncTurn::SyncingAndAsked,
+            SyncTurn::Waiting | SyncTurn::SyncingAndAsked => {}
+        }
+    }
+
+    /// The one that waits longest, to be synced now and then given to [`SyncQueue::done`].
+    pub(crate) fn pop(&self) -> Option<Arc<PartitionLog<D>>> {
+        self.state.lock().pop()
+    }
+
+    /// As [`SyncQueue::pop`], but waits until there is one; `None` if the queue is closed.
+    pub(crate) fn wait(&self) -> Option<Arc<PartitionLog<D>>> {
+        let mut state = self.state.lock();
+        while state.waiting.is_empty() {
+            if state.admission != Admission::Open {
+                return None;
+            }
+            self.wake.wait(&mut state);
+        }
+        state.pop()
+    }
+
+    /// A log has been synced; if it was asked for meanwhile, it waits again.
+    pub(crate) fn done(&self, log: &Arc<PartitionLog<D>>) {
+        let mut state = self.state.lock();
+        let mut turn = log.sync_turn.lock();
+        let is_asked_for = *turn == SyncTurn::SyncingAndAsked;
+        *turn = SyncTurn::Idle;
+        if is_asked_for && state.admission != Admission::Abandoned {
+            *turn = SyncTurn::Waiting;
+            state.waiting.push_back(log.clone());
+            self.wake.notify_one();
+        }
+    }
+
+    /// Takes no more. What waits can still be popped.
+    pub(crate) fn close(&self) {
+        let mut state = self.state.lock();
+        if state.admission == Admission::Open {
+            state.admission = Admission::Closed;
+        }
+        self.wake.notify_all();
+    }
+
+    /// Forgets what waits, and takes no more.
+    pub(crate) fn abandon(&self) {
+        let mut state = self.state.lock();
+        state.admission = Admission::Abandoned;
+        state.waiting.clear();
+        self.wake.notify_all();
+    }
+
+    /// How many wait.
+    pub(crate) fn len(&self) -> usize {
+        self.state.lock().waiting.len()
+    }
+}
+
+impl<D: Disk> State<D> {
+    fn pop(&mut self) -> Option<Arc<PartitionLog<D>>> {
+        let log = self.waiting.pop_front()?;
+        *log.sync_turn.lock() = SyncTurn::Syncing;
+        Some(log)
+    }
+}

@@ -1,0 +1,15 @@
+//! One log, from the outside: its behaviours by their ids, then a model, crashes and faults.
+
+mod support;
+
+mod appending;
+mod crash;
+mod faults;
+mod model;
+mod opening;
+mod reading;
+mod retention;
+mod rolling;
+mod time;
+mod transactions;
+mod truncation;
