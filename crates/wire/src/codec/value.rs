@@ -42,19 +42,13 @@ pub trait Value: Sized {
     where
         Self: Default,
     {
+        set(values, Vec::with_capacity(reader.room::<Self>(count)));
         while values.len() < count {
             let start = values.len();
-            if start == values.capacity() {
-                let left = count - start;
-                // At least as many as are there, so that it grows by doubling.
-                let room = reader.room::<Self>(left).max(start).max(1);
-                values.reserve_exact(room.min(left));
-            }
-            let ready = (values.capacity() - start).min(count - start);
-            values.extend((0..ready.min(READY_MAX)).map(|_| Self::default()));
-            for (index, value) in values[start..].iter_mut().enumerate() {
+            values.resize_with(count.min(start + READY_MAX), Self::default);
+            for (index, value) in values.iter_mut().enumerate().skip(start) {
                 if let Err(fault) = value.read_into(reader, context) {
-                    return Err(fault.at(start + index));
+                    return Err(fault.at(index));
                 }
             }
         }
