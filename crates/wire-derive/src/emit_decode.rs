@@ -59,28 +59,24 @@ fn read_in_place(field: &Field, known: Versions) -> TokenStream {
     }
 }
 
-/// Reads a run as a whole if it is one and is there, else field by field.
+/// Reads a run as a whole, in versions in which it is one, else field by field.
 fn read_run(run: &Run<'_>, known: Versions) -> TokenStream {
     let width = run.width();
     let from_run = run.places().map(|(field, start, _)| {
         let (ident, inner) = (&field.ident, &field.inner);
         quote!(self.#ident = <#inner as crate::codec::Fixed<_>>::from_run(run, #start);)
     });
-    let one_by_one = run
-        .fields
-        .iter()
-        .map(|(field, _)| read_in_place(field, known));
-    let whole = run::and(
-        run.condition(known),
-        &quote!(let ::core::option::Option::Some(run) = reader.run::<#width>()),
-    );
-    quote! {
-        if #whole {
-            #(#from_run)*
-        } else {
-            #(#one_by_one)*
-        }
-    }
+    let names = run.places().map(|(field, _, width)| {
+        let name = &field.name;
+        quote!((#name, #width))
+    });
+    let whole = quote! {
+        let ::core::option::Option::Some(run) = reader.run::<#width>() else {
+            return ::core::result::Result::Err(reader.cut_in_run(&[#(#names),*]));
+        };
+        #(#from_run)*
+    };
+    run.if_whole(known, whole, |field| read_in_place(field, known))
 }
 
 /// Reads the tagged section.

@@ -71,7 +71,7 @@ fn write_in_place(field: &Field, known: Versions) -> TokenStream {
     }
 }
 
-/// Writes a run, as a whole if it is one.
+/// Writes a run as a whole, in versions in which it is one, else field by field.
 fn write_run(run: &Run<'_>, known: Versions) -> TokenStream {
     let width = run.width();
     let parts = run.places().map(|(field, start, _)| {
@@ -85,22 +85,7 @@ fn write_run(run: &Run<'_>, known: Versions) -> TokenStream {
         #(#parts)*
         writer.put(run);
     };
-    match run.condition(known) {
-        None => whole,
-        Some(condition) => {
-            let one_by_one = run
-                .fields
-                .iter()
-                .map(|(field, _)| write_in_place(field, known));
-            quote! {
-                if #condition {
-                    #whole
-                } else {
-                    #(#one_by_one)*
-                }
-            }
-        }
-    }
+    run.if_whole(known, whole, |field| write_in_place(field, known))
 }
 
 /// Refuses a value that the version has no place for, unless that may be dropped.

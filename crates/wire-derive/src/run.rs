@@ -1,8 +1,7 @@
 //! [`Part`]: runs of fields of fixed width, which are read and written in one go.
 //!
 //! A run has one check of what is left instead of one a field. Fields may join in different
-//! versions: from the last of these on the run is whole, before that it goes field by field, and so
-//! it does where the input ends inside, so that the error names the right field.
+//! versions: from the last of these on the run is whole, before that it goes field by field.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -31,9 +30,25 @@ impl<'a> Run<'a> {
         self.fields.iter().map(|(_, width)| width).sum()
     }
 
-    /// Whether the run is whole; `None` if it always is.
-    pub(crate) fn condition(&self, known: Versions) -> Option<TokenStream> {
-        self.versions.condition(known)
+    /// `whole` where the run is whole, which is in all versions or in the newer ones, else what is
+    /// emitted for each of its fields.
+    pub(crate) fn if_whole(
+        &self,
+        known: Versions,
+        whole: TokenStream,
+        of_field: impl Fn(&Field) -> TokenStream,
+    ) -> TokenStream {
+        let Some(condition) = self.versions.condition(known) else {
+            return whole;
+        };
+        let one_by_one = self.fields.iter().map(|(field, _)| of_field(field));
+        quote! {
+            if #condition {
+                #whole
+            } else {
+                #(#one_by_one)*
+            }
+        }
     }
 
     /// The fields with the range of bytes that each has in the run.
@@ -84,13 +99,5 @@ fn end_run<'a>(run: &mut Vec<(&'a Field, usize)>, parts: &mut Vec<Part<'a>>) {
             parts.push(Part::Run(Run { fields, versions }));
         }
         fields => parts.extend(fields.into_iter().map(|(field, _)| Part::Single(field))),
-    }
-}
-
-/// `condition && rest`, where the condition may be certain.
-pub(crate) fn and(condition: Option<TokenStream>, rest: &TokenStream) -> TokenStream {
-    match condition {
-        None => rest.clone(),
-        Some(condition) => quote!(#condition && #rest),
     }
 }

@@ -32,7 +32,7 @@ pub(crate) use reader::Reader;
 pub(crate) use value::{Fixed, Nullable, Struct, Value, read_some_into};
 pub(crate) use writer::Writer;
 
-pub use encoded::{Encoded, Piece};
+pub use encoded::{Encoded, Piece, Pieces};
 pub use fault::{DecodeError, EncodeError, FieldPath, Malformed, Step, Unencodable};
 pub use message::{
     CoordinatorKey, CoordinatorValue, Listeners, Message, MetadataRecord, Request, Response,

@@ -40,8 +40,8 @@ pub use api_key::{ApiKey, Listener};
 pub use broker_ids::BrokerIds;
 pub use codec::{
     CoordinatorKey, CoordinatorValue, DecodeError, EncodeError, Encoded, FieldPath, Listeners,
-    Malformed, Message, MetadataRecord, Piece, Records, Request, Response, Step, Unencodable,
-    UnknownTags, Versions,
+    Malformed, Message, MetadataRecord, Piece, Pieces, Records, Request, Response, Step,
+    Unencodable, UnknownTags, Versions,
 };
 pub use error_code::{ErrorCode, Retry};
 pub use features::FeatureLevels;

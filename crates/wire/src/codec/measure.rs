@@ -11,6 +11,13 @@ use super::writer::goes_apart;
 /// The greatest length that the protocol can say.
 pub(super) const LEN_MAX: usize = i32::MAX as usize;
 
+/// Kept out of the way, as it is seldom wanted and would stand in every array's code.
+#[cold]
+#[inline(never)]
+fn long_varint_len(value: usize) -> usize {
+    varint::u64_len(value as u64)
+}
+
 /// Lengths so far.
 #[derive(Debug, Default)]
 pub struct Measure {
@@ -50,7 +57,7 @@ impl Measure {
     }
 
     #[inline]
-    pub(super) fn add(&mut self, len: usize) {
+    pub(crate) fn add(&mut self, len: usize) {
         self.len += len;
     }
 
@@ -59,7 +66,7 @@ impl Measure {
         self.len += match value {
             0..0x80 => 1,
             0x80..0x4000 => 2,
-            _ => varint::u64_len(value as u64),
+            _ => long_varint_len(value),
         };
     }
 

@@ -132,7 +132,7 @@ impl<'a> Reader<'a> {
     #[inline(never)]
     fn long_length(&mut self, context: Context) -> Result<Option<u32>, ReadFault> {
         if context.is_flexible() {
-            return Ok(self.parse(primitive::unsigned_varint)?.checked_sub(1));
+            return self.long_compact_length();
         }
         let start = self.rest;
         let length = i32::from_be_bytes(self.parse(primitive::fixed)?);
@@ -142,11 +142,23 @@ impl<'a> Reader<'a> {
     #[inline(never)]
     fn long_string_length(&mut self, context: Context) -> Result<Option<u32>, ReadFault> {
         if context.is_flexible() {
-            return Ok(self.parse(primitive::unsigned_varint)?.checked_sub(1));
+            return self.long_compact_length();
         }
         let start = self.rest;
         let length = i16::from_be_bytes(self.parse(primitive::fixed)?);
         self.old_length(start, i64::from(length))
+    }
+
+    /// Reads a length in the compact form; what has two bytes is most of what is not short.
+    #[inline]
+    fn long_compact_length(&mut self) -> Result<Option<u32>, ReadFault> {
+        let length = if let [low @ 0x80..=0xff, high @ 0..0x80, rest @ ..] = self.rest {
+            self.rest = rest;
+            u32::from(*low & 0x7f) | u32::from(*high) << 7
+        } else {
+            self.parse(primitive::unsigned_varint)?
+        };
+        Ok(length.checked_sub(1))
     }
 
     #[inline]
@@ -230,37 +242,46 @@ impl<'a> Reader<'a> {
         // An element of no bytes at all would let a count ask for any amount of work.
         let len_min = len_min.max(1);
         if (count as usize).saturating_mul(len_min) > self.rest.len() {
-            return Err(self.fault_at(
-                start,
-                Malformed::CountBeyondInput {
-                    count,
-                    len_min,
-                    left: self.rest.len(),
-                },
-            ));
+            return Err(self.too_many(start, count, len_min));
         }
         self.take_memory(start, count, count as usize * size_of::<T>())?;
         Ok(Some(count as usize))
     }
 
+    #[cold]
+    #[inline(never)]
+    fn too_many(&self, start: &[u8], count: u32, len_min: usize) -> ReadFault {
+        let left = self.rest.len();
+        let reason = Malformed::CountBeyondInput {
+            count,
+            len_min,
+            left,
+        };
+        self.fault_at(start, reason)
+    }
+
     /// Counts memory that `count` elements take; `start` is where they are announced.
     #[inline]
     fn take_memory(&mut self, start: &[u8], count: u32, memory: usize) -> Result<(), ReadFault> {
-        let left = self.memory_left;
-        match left.checked_sub(memory) {
+        match self.memory_left.checked_sub(memory) {
             Some(left) => {
                 self.memory_left = left;
                 Ok(())
             }
-            None => Err(self.fault_at(
-                start,
-                Malformed::TooMuchMemory {
-                    count,
-                    memory,
-                    left,
-                },
-            )),
+            None => Err(self.too_much(start, count, memory)),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn too_much(&self, start: &[u8], count: u32, memory: usize) -> ReadFault {
+        let left = self.memory_left;
+        let reason = Malformed::TooMuchMemory {
+            count,
+            memory,
+            left,
+        };
+        self.fault_at(start, reason)
     }
 
     /// For how many of `count` elements, which are still to come, room is taken at once.
@@ -276,6 +297,19 @@ impl<'a> Reader<'a> {
         let (run, rest) = self.rest.split_first_chunk()?;
         self.rest = rest;
         Some(run)
+    }
+
+    /// What is wrong where the input ends inside a run of fields, each with its name and its width.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn cut_in_run(&mut self, fields: &[(&'static str, usize)]) -> ReadFault {
+        for (name, width) in fields {
+            match self.rest.get(*width..) {
+                Some(rest) => self.rest = rest,
+                None => return self.fault(Malformed::Truncated).within(name),
+            }
+        }
+        self.fault(Malformed::Truncated)
     }
 
     /// Takes `count` elements of `len` bytes each; [`Self::count`] has seen that they are there.

@@ -53,25 +53,13 @@ impl Nullable for ByteString {
     }
 
     #[inline]
-    fn measure_nullable(
-        value: Option<&Self>,
-        measure: &mut Measure,
-        context: Context,
-    ) -> Result<(), MeasureFault> {
-        if let Some(text) = value {
-            measure.string(text, context)
-        } else {
-            measure.null_string(context);
-            Ok(())
-        }
+    fn measure_null(measure: &mut Measure, context: Context) {
+        measure.null_string(context);
     }
 
     #[inline]
-    fn write_nullable(value: Option<&Self>, writer: &mut Writer, context: Context) {
-        match value {
-            Some(text) => writer.string(text, context),
-            None => writer.null_string(context),
-        }
+    fn write_null(writer: &mut Writer, context: Context) {
+        writer.null_string(context);
     }
 }
 
@@ -111,26 +99,6 @@ impl Nullable for Bytes {
             None => set(place, None),
         }
         Ok(())
-    }
-
-    fn measure_nullable(
-        value: Option<&Self>,
-        measure: &mut Measure,
-        context: Context,
-    ) -> Result<(), MeasureFault> {
-        if let Some(bytes) = value {
-            bytes.measure(measure, context)
-        } else {
-            measure.null(context);
-            Ok(())
-        }
-    }
-
-    fn write_nullable(value: Option<&Self>, writer: &mut Writer, context: Context) {
-        match value {
-            Some(bytes) => bytes.write(writer, context),
-            None => writer.null(context),
-        }
     }
 }
 
@@ -176,26 +144,6 @@ impl Nullable for Records {
             None => set(place, None),
         }
         Ok(())
-    }
-
-    fn measure_nullable(
-        value: Option<&Self>,
-        measure: &mut Measure,
-        context: Context,
-    ) -> Result<(), MeasureFault> {
-        if let Some(records) = value {
-            records.measure(measure, context)
-        } else {
-            measure.null(context);
-            Ok(())
-        }
-    }
-
-    fn write_nullable(value: Option<&Self>, writer: &mut Writer, context: Context) {
-        match value {
-            Some(records) => records.write(writer, context),
-            None => writer.null(context),
-        }
     }
 }
 
@@ -243,26 +191,6 @@ impl<T: Value + Default> Nullable for Vec<T> {
         match place {
             Some(values) => T::read_many(values, count, reader, context),
             None => Ok(()),
-        }
-    }
-
-    fn measure_nullable(
-        value: Option<&Self>,
-        measure: &mut Measure,
-        context: Context,
-    ) -> Result<(), MeasureFault> {
-        if let Some(values) = value {
-            values.measure(measure, context)
-        } else {
-            measure.null(context);
-            Ok(())
-        }
-    }
-
-    fn write_nullable(value: Option<&Self>, writer: &mut Writer, context: Context) {
-        match value {
-            Some(values) => values.write(writer, context),
-            None => writer.null(context),
         }
     }
 }

@@ -110,15 +110,41 @@ pub(crate) trait Nullable: Value {
         context: Context,
     ) -> Result<(), ReadFault>;
 
+    /// Measures null; like that of bytes and arrays unless the type says otherwise.
+    #[inline]
+    fn measure_null(measure: &mut Measure, context: Context) {
+        measure.null(context);
+    }
+
+    /// Writes null.
+    #[inline]
+    fn write_null(writer: &mut Writer, context: Context) {
+        writer.null(context);
+    }
+
     /// Measures a value or null.
+    #[inline]
     fn measure_nullable(
         value: Option<&Self>,
         measure: &mut Measure,
         context: Context,
-    ) -> Result<(), MeasureFault>;
+    ) -> Result<(), MeasureFault> {
+        if let Some(value) = value {
+            value.measure(measure, context)
+        } else {
+            Self::measure_null(measure, context);
+            Ok(())
+        }
+    }
 
     /// Writes a value or null.
-    fn write_nullable(value: Option<&Self>, writer: &mut Writer, context: Context);
+    #[inline]
+    fn write_nullable(value: Option<&Self>, writer: &mut Writer, context: Context) {
+        match value {
+            Some(value) => value.write(writer, context),
+            None => Self::write_null(writer, context),
+        }
+    }
 
     /// As [`Self::read_nullable_into`], in a tagged field.
     fn read_nullable_in_tag_into(
@@ -183,6 +209,14 @@ impl<T: Struct> Nullable for T {
         read_some_into(place, reader, context)
     }
 
+    fn measure_null(measure: &mut Measure, _: Context) {
+        measure.add(1);
+    }
+
+    fn write_null(writer: &mut Writer, _: Context) {
+        writer.put((-1i8).to_be_bytes());
+    }
+
     fn measure_nullable(
         value: Option<&Self>,
         measure: &mut Measure,
@@ -196,9 +230,12 @@ impl<T: Struct> Nullable for T {
     }
 
     fn write_nullable(value: Option<&Self>, writer: &mut Writer, context: Context) {
-        writer.put(i8::to_be_bytes(if value.is_some() { 1 } else { -1 }));
-        if let Some(value) = value {
-            value.write(writer, context);
+        match value {
+            Some(value) => {
+                writer.put(1i8.to_be_bytes());
+                value.write(writer, context);
+            }
+            None => Self::write_null(writer, context),
         }
     }
 
