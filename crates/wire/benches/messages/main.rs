@@ -10,7 +10,7 @@
 //! atomic step to take hold of the frame's buffer and one to let it go, some 5 ns each; the rest are
 //! a few instructions a field. The peer pays the same for strings, so what is left to gain lies in
 //! numbers, lists of numbers and the way between them. Encoding walks over the message twice and
-//! allocates once; records from 4 KiB on are passed on, not copied.
+//! allocates once; records from 2 KiB on are passed on, not copied.
 //!
 //! The peer encodes in two ways: `kafka_protocol` is the one that its documentation shows, into an
 //! empty buffer that grows; `kafka_protocol_presized` is into a buffer that happens to have the right

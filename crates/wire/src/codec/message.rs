@@ -58,8 +58,8 @@ pub trait Message:
     /// that is an error is the caller's to say (a broker ignores it in requests). Strings, bytes
     /// and records are slices of `body` and keep its buffer alive.
     ///
-    /// Memory is taken for the elements of arrays alone: at most 64 KiB and 32 times the length
-    /// of `body`, which no sensible message comes near.
+    /// Memory is taken for the elements of arrays and for tagged fields that no schema names: at
+    /// most 64 KiB and 32 times the length of `body`, which no sensible message comes near.
     ///
     /// # Errors
     /// [`DecodeError::UnsupportedVersion`]; [`DecodeError::Malformed`] if the bytes are not a

@@ -31,8 +31,8 @@ pub trait Value: Sized {
     /// Whether it is the type's default, which a tagged field leaves out.
     fn is_default(&self) -> bool;
 
-    /// Reads `count` values behind those that are there. [`Reader::count`] has seen that there can
-    /// be so many.
+    /// Reads `count` values into a list that owns nothing yet. [`Reader::count`] has seen that there
+    /// can be so many.
     fn read_many(
         values: &mut Vec<Self>,
         count: usize,
