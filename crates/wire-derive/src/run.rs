@@ -68,12 +68,11 @@ pub(crate) fn parts(schema: &Schema) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     let mut run = Vec::new();
     for field in &schema.fields {
-        match width_in_run(field, known) {
-            Some(width) => run.push((field, width)),
-            None => {
-                end_run(&mut run, &mut parts);
-                parts.push(Part::Single(field));
-            }
+        if let Some(width) = width_in_run(field, known) {
+            run.push((field, width));
+        } else {
+            end_run(&mut run, &mut parts);
+            parts.push(Part::Single(field));
         }
     }
     end_run(&mut run, &mut parts);

@@ -103,7 +103,7 @@ impl<'a> Reader<'a> {
     #[inline]
     fn length(&mut self, context: Context) -> Result<Option<u32>, ReadFault> {
         match self.short_length(context) {
-            Some(length) => Ok(length),
+            Some(length) => Ok(length.checked_sub(1)),
             None => self.long_length(context),
         }
     }
@@ -112,18 +112,19 @@ impl<'a> Reader<'a> {
     #[inline]
     fn string_length(&mut self, context: Context) -> Result<Option<u32>, ReadFault> {
         match self.short_length(context) {
-            Some(length) => Ok(length),
+            Some(length) => Ok(length.checked_sub(1)),
             None => self.long_string_length(context),
         }
     }
 
-    /// Reads a length in the compact form of one byte, if it is one.
+    /// Reads a length in the compact form of one byte, if it is one, as it stands there: 0 is null,
+    /// 1 is empty.
     #[inline]
-    fn short_length(&mut self, context: Context) -> Option<Option<u32>> {
+    fn short_length(&mut self, context: Context) -> Option<u32> {
         match self.rest {
             [first @ 0..0x80, rest @ ..] if context.is_flexible() => {
                 self.rest = rest;
-                Some(u32::from(*first).checked_sub(1))
+                Some(u32::from(*first))
             }
             _ => None,
         }
