@@ -34,7 +34,7 @@ fn eventful() -> Cluster {
     };
     cluster.commit(vec![level.into()]);
     cluster
-        .create(assigned("t", &[&[1, 2, 3], &[2, 1]]))
+        .create(assigned("t", &[&[1, 2, 3], &[2, 1, 3]]))
         .unwrap();
     let with_settings = NewTopic {
         settings: vec![("retention.ms".into(), Some("5".into()))],
@@ -198,7 +198,7 @@ fn changes_tell_what_differs_and_nothing_else() {
     let mut cluster = Cluster::of(&[1, 2]);
     cluster.create(assigned("stays", &[&[1]])).unwrap();
     cluster
-        .create(assigned("changes", &[&[1], &[2, 1], &[1]]))
+        .create(assigned("changes", &[&[1], &[2], &[1]]))
         .unwrap();
     cluster.create(assigned("goes", &[&[1]])).unwrap();
     cluster.create(assigned("again", &[&[1]])).unwrap();
@@ -235,13 +235,13 @@ fn changes_tell_what_differs_and_nothing_else() {
     assert_eq!(differences.len(), 1);
     assert_eq!(differences[0].index.get(), 1);
     assert_eq!(differences[0].old.unwrap().leader, Some(broker(2)));
-    assert_eq!(differences[0].new.leader, Some(broker(1)));
+    assert_eq!(differences[0].new.leader, None);
 }
 
 #[test]
 fn an_image_shares_what_did_not_change() {
     let mut cluster = Cluster::of(&[1, 2]);
-    cluster.create(assigned("t", &[&[1], &[2, 1]])).unwrap();
+    cluster.create(assigned("t", &[&[1], &[2]])).unwrap();
     cluster.create(assigned("u", &[&[1]])).unwrap();
     let old = cluster.image.clone();
     cluster.fence(2);
