@@ -224,7 +224,7 @@ async fn co_010_a_snapshot_is_taken_after_so_many_bytes_and_the_log_is_cut() {
     quorum.propose(topic(1)).await.unwrap();
     let snapshot = Path::new(DIRECTORY).join("snapshot");
     assert!(disk.metadata(&snapshot).is_err(), "it is too early");
-    for number in 2..40 {
+    for number in 2..200 {
         quorum.propose(topic(number)).await.unwrap();
     }
     until("a snapshot is taken", || disk.metadata(&snapshot).is_ok()).await;
@@ -235,9 +235,9 @@ async fn co_010_a_snapshot_is_taken_after_so_many_bytes_and_the_log_is_cut() {
 
     let quorum = open_with(&disk, 1000).await.unwrap();
     assert_eq!(image(&quorum), before);
-    quorum.propose(topic(40)).await.unwrap();
+    quorum.propose(topic(200)).await.unwrap();
     let before = image(&quorum);
-    assert_eq!(before.topic_count(), 40);
+    assert_eq!(before.topic_count(), 200);
     drop(quorum);
     let quorum = open(&disk.crash(Crash::PowerLossLosingAll)).await.unwrap();
     assert_eq!(image(&quorum), before);
