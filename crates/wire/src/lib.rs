@@ -16,6 +16,7 @@
 //! Read first: [`Message`], [`messages::produce`] and [`Encoded`].
 
 mod api_key;
+mod api_set;
 mod codec;
 pub mod coordinator;
 pub mod data;
@@ -36,6 +37,7 @@ mod serialize;
 pub mod testing;
 
 pub use api_key::{ApiKey, Listener};
+pub use api_set::ApiSet;
 pub use codec::{
     CoordinatorKey, CoordinatorValue, DecodeError, EncodeError, Encoded, FieldPath, Listeners,
     Malformed, Message, MetadataRecord, Piece, Records, Request, Response, Step, Unencodable,
