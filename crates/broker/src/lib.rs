@@ -1,1 +1,3 @@
 //! The broker: API handlers, settings, and the wiring of all that stands below.
+
+pub mod settings;

@@ -168,15 +168,9 @@ mod tests {
     #[test]
     fn numbers_keep_to_their_bounds() {
         assert_eq!(int(1).parse(" 1 "), Ok(Value::Number(1)));
-        assert_eq!(
-            int(1).parse("2147483647"),
-            Ok(Value::Number(2_147_483_647))
-        );
+        assert_eq!(int(1).parse("2147483647"), Ok(Value::Number(2_147_483_647)));
         for text in ["0", "2147483648", "1.0", "", "0x1", "1_000", "one"] {
-            assert_eq!(
-                refused(int(1), text),
-                "a whole number from 1 to 2147483647"
-            );
+            assert_eq!(refused(int(1), text), "a whole number from 1 to 2147483647");
         }
         assert_eq!(any_long().parse("-5"), Ok(Value::Number(-5)));
         assert_eq!(short(0).parse("32767"), Ok(Value::Number(32_767)));
@@ -198,7 +192,10 @@ mod tests {
         assert_eq!(Kind::List.parse(" a, b ,c"), list(&["a", "b", "c"]));
         assert_eq!(Kind::List.parse(""), list(&[]));
         let roles = Kind::Words(&["broker", "controller"]);
-        assert_eq!(roles.parse("controller,broker"), list(&["controller", "broker"]));
+        assert_eq!(
+            roles.parse("controller,broker"),
+            list(&["controller", "broker"])
+        );
         assert_eq!(
             refused(roles, "broker,zookeeper"),
             "some of broker, controller, with commas between"

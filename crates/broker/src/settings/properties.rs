@@ -168,7 +168,10 @@ mod tests {
         }
         assert_eq!(one("a==b"), pair("a", "=b"));
         assert_eq!(one("a = :b"), pair("a", ":b"));
-        assert_eq!(one("listeners=A://:1,B://:2"), pair("listeners", "A://:1,B://:2"));
+        assert_eq!(
+            one("listeners=A://:1,B://:2"),
+            pair("listeners", "A://:1,B://:2")
+        );
         assert_eq!(one("a=b c "), pair("a", "b c "));
         assert_eq!(one("a"), pair("a", ""));
         assert_eq!(one("a="), pair("a", ""));

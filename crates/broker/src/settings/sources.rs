@@ -137,17 +137,26 @@ mod tests {
         let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let given = from_environment(variables);
         let names: Vec<_> = given.iter().map(|it| it.name.as_str()).collect();
-        assert_eq!(names, ["klamm.requests.per.connection", "log.segment.bytes"]);
+        assert_eq!(
+            names,
+            ["klamm.requests.per.connection", "log.segment.bytes"]
+        );
         assert_eq!(given[1].origin.to_string(), "KLAMM_LOG_SEGMENT_BYTES");
     }
 
     #[test]
     fn an_assignment_is_parted_at_the_first_equals_sign() {
         let given = from_assignment("listeners = A://:1?x=y").unwrap();
-        assert_eq!((given.name.as_str(), given.value.as_str()), ("listeners", " A://:1?x=y"));
+        assert_eq!(
+            (given.name.as_str(), given.value.as_str()),
+            ("listeners", " A://:1?x=y")
+        );
         for text in ["listeners", "=x", " =x", ""] {
             let error = from_assignment(text).unwrap_err();
-            assert!(matches!(error, SettingsError::NotAssignment { .. }), "{text:?}");
+            assert!(
+                matches!(error, SettingsError::NotAssignment { .. }),
+                "{text:?}"
+            );
         }
     }
 
@@ -162,7 +171,10 @@ mod tests {
 
         fs::write(&path, "\n\na=\\uz\n").unwrap();
         let error = from_file(&path).unwrap_err().to_string();
-        assert!(error.starts_with(&format!("{}: line 3: ", path.display())), "{error}");
+        assert!(
+            error.starts_with(&format!("{}: line 3: ", path.display())),
+            "{error}"
+        );
 
         let missing = directory.path().join("none");
         let error = from_file(&missing).unwrap_err().to_string();

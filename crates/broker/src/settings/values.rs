@@ -16,27 +16,26 @@ use super::sources::{Given, Origin};
 const LISTENER_PREFIX: &str = "listener.name.";
 
 /// First parts of names by which protection is asked for.
-const GUARDS: [&str; 5] = ["sasl.", "ssl.", "delegation.token.", "password.encoder.", "security."];
+const GUARDS: [&str; 5] = [
+    "sasl.",
+    "ssl.",
+    "delegation.token.",
+    "password.encoder.",
+    "security.",
+];
 
-/// First parts of names of Apache Kafka's that mean nothing here.
-const FOREIGN: [&str; 18] = [
-    "advertised.",
-    "broker.",
-    "client.",
-    "config.",
+/// First parts of the names of settings that Apache Kafka has, or had, for what is not here.
+const FOREIGN: [&str; 11] = [
+    "config.providers",
     "confluent.",
-    "controller.",
-    "early.start.",
-    "eligible.leader.",
-    "group.",
+    "group.share.",
+    "group.streams.",
     "kafka.",
-    "log.",
-    "metric",
-    "num.",
-    "remote.log.",
+    "metric.",
+    "metrics.",
+    "remote.",
     "share.",
     "telemetry.",
-    "unstable.",
     "zookeeper.",
 ];
 
@@ -79,7 +78,7 @@ pub struct Warning {
 pub enum NoEffect {
     /// Nobody knows the name.
     Unknown,
-    /// Apache Kafka may know it, Klamm does not use it.
+    /// Apache Kafka knows it, Klamm does not use it.
     NotUsed,
     /// It is for users and clients, and set while running.
     ForEntities,
@@ -170,7 +169,10 @@ impl Values {
     /// Puts another default under a setting that was not given.
     pub(super) fn set_default(&mut self, name: &'static str, text: &str) {
         let setting = catalogue::find(name).expect("the catalogue has the setting");
-        let entry = self.entries.get_mut(name).expect("every setting has an entry");
+        let entry = self
+            .entries
+            .get_mut(name)
+            .expect("every setting has an entry");
         if entry.origin == Origin::Default {
             entry.text = Some(text.to_owned());
             entry.value = setting.kind.parse(text).ok();
@@ -183,7 +185,9 @@ impl Values {
     /// If the catalogue has no such setting.
     pub fn entry(&self, name: &'static str) -> &Entry {
         self.read.borrow_mut().insert(name);
-        self.entries.get(name).expect("the catalogue has the setting")
+        self.entries
+            .get(name)
+            .expect("the catalogue has the setting")
     }
 
     /// All settings, by name. Does not count as reading them.
@@ -194,7 +198,9 @@ impl Values {
     /// A setting's value for one listener: its own, else that for all.
     pub fn listener_entry(&self, listener: &str, name: &'static str) -> &Entry {
         self.read.borrow_mut().insert(name);
-        let own = self.of_listeners.get(&(listener.to_ascii_lowercase(), name));
+        let own = self
+            .of_listeners
+            .get(&(listener.to_ascii_lowercase(), name));
         own.unwrap_or_else(|| self.entry(name))
     }
 
@@ -211,9 +217,10 @@ impl Values {
     /// What was given, is known, and was not read until now.
     pub fn without_effect(&self) -> Vec<Warning> {
         let read = self.read.borrow();
-        let unread = self.entries.iter().filter(|(name, entry)| {
-            entry.origin != Origin::Default && !read.contains(*name)
-        });
+        let unread = self
+            .entries
+            .iter()
+            .filter(|(name, entry)| entry.origin != Origin::Default && !read.contains(*name));
         let warning = |(name, entry): (&&'static str, &Entry)| Warning {
             name: (*name).to_owned(),
             origin: entry.origin.clone(),
@@ -437,24 +444,39 @@ mod tests {
             "num.partitions=2",
         ];
         let (values, warnings) = resolve(&given).unwrap();
-        let shown: Vec<_> = warnings.iter().map(|it| (it.name.as_str(), it.reason)).collect();
+        let shown: Vec<_> = warnings
+            .iter()
+            .map(|it| (it.name.as_str(), it.reason))
+            .collect();
         let wanted = [
-            ("log.segment.byte", NoEffect::NotUsed),
+            ("log.segment.byte", NoEffect::Unknown),
             ("nonsense", NoEffect::Unknown),
             ("producer_byte_rate", NoEffect::ForEntities),
             ("zookeeper.connect", NoEffect::NotUsed),
         ];
         assert_eq!(shown, wanted);
         assert_eq!(values.whole::<i32>("num.partitions"), 2);
-        let unread: Vec<_> = values.without_effect().into_iter().map(|it| it.name).collect();
+        let unread: Vec<_> = values
+            .without_effect()
+            .into_iter()
+            .map(|it| it.name)
+            .collect();
         assert_eq!(unread, ["group.max.size"]);
     }
 
     #[test]
     fn a_listener_may_have_its_own_value() {
-        let given = ["listener.name.inside.num.network.threads=1", "num.network.threads=2"];
+        let given = [
+            "listener.name.inside.num.network.threads=1",
+            "num.network.threads=2",
+        ];
         let (values, _) = resolve(&given).unwrap();
-        let threads = |listener| values.listener_entry(listener, "num.network.threads").value.clone();
+        let threads = |listener| {
+            values
+                .listener_entry(listener, "num.network.threads")
+                .value
+                .clone()
+        };
         assert_eq!(threads("INSIDE"), Some(Value::Number(1)));
         assert_eq!(threads("OUTSIDE"), Some(Value::Number(2)));
     }
