@@ -86,9 +86,9 @@ impl MetadataImage {
         self.brokers.values()
     }
 
-    /// Whether a broker may lead and be in an ISR: registered and not fenced.
+    /// Whether a broker may lead and join an ISR: registered, neither fenced nor about to stop.
     pub fn is_active(&self, id: BrokerId) -> bool {
-        self.broker(id).is_some_and(|broker| !broker.is_fenced)
+        self.broker(id).is_some_and(|broker| broker.is_active())
     }
 
     /// A topic by its name.
