@@ -28,9 +28,10 @@ pub struct IsrMember {
 
 /// Takes proposals to the controller.
 pub trait IsrProposer: Send + Sync {
-    /// Takes a proposal along and returns at once; called without any lock. Its outcome goes to
-    /// [`ReplicaManager::isr_answered`](crate::ReplicaManager::isr_answered), exactly once; until
-    /// then no other proposal for that partition is made.
+    /// Takes a proposal along and returns at once; called without any lock. What comes of it goes
+    /// to [`ReplicaManager::isr_answered`](crate::ReplicaManager::isr_answered). Until then, or
+    /// until the metadata brings news of the partition, no other proposal for it is made; one
+    /// that finds an earlier one unanswered may be answered by [`IsrAnswer::TryLater`].
     fn propose(&self, proposal: IsrProposal);
 }
 
