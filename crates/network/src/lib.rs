@@ -34,9 +34,21 @@ mod handler;
 mod handler_pool;
 mod observer;
 
-mod start_error;
+mod connection;
+mod end;
+mod file_buffers;
+mod frame_reader;
+mod outgoing;
+mod transport;
+
+mod acceptor;
+mod creation_rate;
+mod members;
+mod quotas;
+mod slots;
 
 mod server;
+mod start_error;
 
 pub use config::{ConnectionLimits, ListenerConfig, ServerConfig};
 pub use context::{
