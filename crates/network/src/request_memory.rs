@@ -125,8 +125,8 @@ mod tests {
         let memory = RequestMemory::new(100);
         let [first, second] = [(); 2].map(|()| Arc::new(Woken::default()));
         let wakers = [&first, &second].map(|woken| Waker::from(Arc::clone(woken)));
-        let mut contexts = wakers.each_ref().map(Context::from_waker);
-        let mut ask = |who: usize, bytes, place: &mut Option<Place>| match memory.poll_lease(
+        let contexts = wakers.each_ref().map(Context::from_waker);
+        let ask = |who: usize, bytes, place: &mut Option<Place>| match memory.poll_lease(
             bytes,
             place,
             &contexts[who],
@@ -146,7 +146,6 @@ mod tests {
         drop(lease);
         assert_eq!(second.count(), 1);
         assert!(ask(1, 10, &mut place_1).is_some());
-        let _ = &mut contexts;
     }
 
     #[test]

@@ -305,7 +305,7 @@ async fn first_of(
             let (index, gate) = &mut gates[at];
             if let Poll::Ready(opened) = gate.as_mut().poll(context) {
                 let index = *index;
-                gates.swap_remove(at);
+                drop(gates.swap_remove(at));
                 return Poll::Ready((index, opened));
             }
         }
