@@ -41,16 +41,27 @@ impl Checks {
         ..Self::NONE
     };
 
-    /// The high watermark has moved, or who leads, or the partition is gone.
+    /// The high watermark has moved. Deletions of records do not look at it once they wait.
+    const HIGH_WATERMARK: Self = Self {
+        produce: true,
+        fetch: true,
+        ..Self::NONE
+    };
+
+    /// Who leads has changed, or the partition cannot be used any more.
     pub(crate) const ALL: Self = Self {
         produce: true,
         fetch: true,
         delete_records: true,
     };
 
-    /// [`Checks::ALL`] if the high watermark has moved.
+    /// Those for which it counts that the high watermark has moved, if it has.
     pub(crate) const fn if_high_watermark(moved: bool) -> Self {
-        if moved { Self::ALL } else { Self::NONE }
+        if moved {
+            Self::HIGH_WATERMARK
+        } else {
+            Self::NONE
+        }
     }
 
     pub(crate) const fn and(self, other: Self) -> Self {

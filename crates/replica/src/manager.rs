@@ -107,6 +107,9 @@ pub(crate) type Hosted<D> = HashMap<TopicPartition, Arc<Partition<D>>>;
 impl<D: Disk, T> ReplicaManager<D, T> {
     /// A manager that hosts nothing yet; `image` is where [`ReplicaManager::apply`] begins from,
     /// as a rule the empty one. Its time begins at `now`.
+    ///
+    /// # Panics
+    /// It does not: the purgatories refuse only what is not set here.
     pub fn new(
         options: &ReplicaOptions,
         wiring: ReplicaWiring<D>,
@@ -121,10 +124,10 @@ impl<D: Disk, T> ReplicaManager<D, T> {
         };
         // Deletions are few, and what they leave behind is not worth keeping. (PU-028)
         let for_deletions = PurgatoryConfig {
-            shards: 1,
             purge_interval: 1,
             ..seeded
         };
+        let differs_in_numbers = "it differs from the default in numbers that may be any";
         Self {
             logs: wiring.logs,
             settings: wiring.settings,
@@ -135,9 +138,9 @@ impl<D: Disk, T> ReplicaManager<D, T> {
             applying: Mutex::new(()),
             keys: AtomicU64::new(0),
             isr_check: Mutex::new(IsrCheck::new(options.lag_max / 2, now)),
-            produces: Purgatory::new(now, seeded).expect("it differs from the default in its seed"),
-            fetches: Purgatory::new(now, seeded).expect("it differs from the default in its seed"),
-            deletions: Purgatory::new(now, for_deletions).expect("it has a shard"),
+            produces: Purgatory::new(now, seeded).expect(differs_in_numbers),
+            fetches: Purgatory::new(now, seeded).expect(differs_in_numbers),
+            deletions: Purgatory::new(now, for_deletions).expect(differs_in_numbers),
         }
     }
 
@@ -167,7 +170,10 @@ impl<D: Disk, T> ReplicaManager<D, T> {
 
     /// Takes note that a log has failed under a change. Called without any lock.
     fn report(&self, partition: &Partition<D>, failure: StorageFailure<D>, then: &mut FollowUp) {
-        then.check(partition.key(), partition.go_offline(Some(&failure.log)));
+        then.check(
+            partition.key(),
+            partition.go_offline(|log| Arc::ptr_eq(log, &failure.log)),
+        );
         let name = partition.name();
         if failure.is_the_disks {
             self.logs.report_failure(&failure.log, failure.error);

@@ -23,7 +23,7 @@ use klamm_log::PartitionLog;
 use klamm_primitives::{BrokerId, LeaderEpoch, Offset, TopicId, TopicPartition};
 use parking_lot::RwLock;
 
-pub(crate) use self::append::{Awaits, Batch, StorageFailure};
+pub(crate) use self::append::{Awaits, StorageFailure, Terms};
 pub(crate) use self::become_role::Became;
 pub(crate) use self::read::{ReadMode, Readable, Seen, Wanted};
 pub use self::status::{FollowerStatus, PartitionRole, PartitionStatus};

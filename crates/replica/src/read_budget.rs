@@ -22,7 +22,7 @@ impl ReadBudget {
     }
 
     /// How much may be read of the next partition, which has a limit of its own.
-    pub(crate) fn limit(&self, of_partition: u32) -> ReadLimit {
+    pub(crate) fn limit(self, of_partition: u32) -> ReadLimit {
         ReadLimit {
             bytes_max: self.bytes_left.min(of_partition),
             whole_first_batch: self.is_first,

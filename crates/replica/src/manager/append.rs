@@ -11,7 +11,7 @@ use crate::acks::Acks;
 use crate::append_request::{AppendError, AppendOutcome, AppendRequest, Origin, PartitionAppended};
 use crate::delayed_produce::{Awaited, ProduceWait};
 use crate::follow_up::FollowUp;
-use crate::partition::Batch;
+use crate::partition::Terms;
 
 /// Topics that clients do not write to. (RE-039)
 const INTERNAL_TOPICS: [&str; 3] = [
@@ -35,6 +35,11 @@ impl<D: Disk, T> ReplicaManager<D, T> {
         let Some(acks) = Acks::from_number(request.acks) else {
             return refuse_acks(request);
         };
+        let terms = Terms {
+            acks,
+            origin: request.origin,
+            zstd_allowed: request.zstd_allowed,
+        };
         let hosted = self.hosted.load();
         let mut then = FollowUp::with_capacity(request.entries.len());
         let mut results = Vec::with_capacity(request.entries.len());
@@ -47,31 +52,23 @@ impl<D: Disk, T> ReplicaManager<D, T> {
             let result = match hosted.get(&name) {
                 _ if is_closed => Err(AppendError::InternalTopic),
                 None => Err(self.not_hosted(&name).into()),
-                Some(partition) => {
-                    let batch = Batch {
-                        records: entry.records,
-                        acks,
-                        origin: request.origin,
-                        zstd_allowed: request.zstd_allowed,
-                    };
-                    match partition.append(batch, codecs, now) {
-                        Ok((done, checks)) => {
-                            then.check(partition.key(), checks);
-                            awaited.extend(done.awaits.map(|awaits| Awaited {
-                                index,
-                                partition: Arc::clone(partition),
-                                awaits,
-                            }));
-                            Ok(done.records)
-                        }
-                        Err(refused) => {
-                            if let Some(failure) = refused.failure {
-                                self.report(partition, failure, &mut then);
-                            }
-                            Err(refused.error)
-                        }
+                Some(partition) => match partition.append(entry.records, terms, codecs, now) {
+                    Ok((done, checks)) => {
+                        then.check(partition.key(), checks);
+                        awaited.extend(done.awaits.map(|awaits| Awaited {
+                            index,
+                            partition: Arc::clone(partition),
+                            awaits,
+                        }));
+                        Ok(done.records)
                     }
-                }
+                    Err(refused) => {
+                        if let Some(failure) = refused.failure {
+                            self.report(partition, failure, &mut then);
+                        }
+                        Err(refused.error)
+                    }
+                },
             };
             results.push(PartitionAppended {
                 partition: name,

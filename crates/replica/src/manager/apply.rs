@@ -168,7 +168,8 @@ impl<D: Disk, T> Applying<'_, D, T> {
             Ok(Became::Follower { is_new: true, .. }) => self.applied.followed.push(name.clone()),
             Ok(Became::Leader { .. } | Became::Follower { .. } | Became::Ignored) => {}
             Err(error) => {
-                self.then.check(partition.key(), partition.go_offline(None));
+                self.then
+                    .check(partition.key(), partition.go_offline(|_| true));
                 warn!(partition = %name, error = &error as &dyn Error, "partition is offline");
                 self.applied.not_taken.push((name.clone(), error));
             }
@@ -191,6 +192,13 @@ impl<D: Disk, T> Applying<'_, D, T> {
         let id = Some(topic.id).filter(|id| !id.is_zero());
         let logs = &self.manager.logs;
         let log = logs.create(name, id, &settings.log, self.now.unix_ms)?;
+        {
+            // One that was there already may have been opened with others.
+            let mut log = log.lock();
+            if *log.config() != settings.log {
+                log.set_config(settings.log.clone());
+            }
+        }
         let (became, checks) = partition.become_role(image, &log, self.now.instant);
         self.then.check(partition.key(), checks);
         let became = became?;

@@ -40,12 +40,20 @@ impl<D: Disk, T> ReplicaManager<D, T> {
                         limit: budget.limit(wanted.max_bytes),
                         mode: ReadMode::Arrival,
                     };
-                    partition.read(&wanted, now).map(|(found, noted)| {
-                        then.check(partition.key(), noted.checks);
-                        then.propose(noted.proposal);
-                        seen.push((Arc::clone(partition), found.seen));
-                        found.records
-                    })
+                    match partition.read(&wanted, now) {
+                        Ok((found, noted)) => {
+                            then.check(partition.key(), noted.checks);
+                            then.propose(noted.proposal);
+                            seen.push((Arc::clone(partition), found.seen));
+                            Ok(found.records)
+                        }
+                        Err(error) => {
+                            if let Some(failure) = partition.failure_of(&error) {
+                                self.report(partition, failure, &mut then);
+                            }
+                            Err(error)
+                        }
+                    }
                 }
             };
             match &result {

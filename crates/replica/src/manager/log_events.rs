@@ -1,9 +1,10 @@
 //! What happens to logs while nobody calls them: syncs, and failures.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use klamm_io::Disk;
-use klamm_log::LogEvent;
+use klamm_log::{LogEvent, PartitionLog};
 
 use super::ReplicaManager;
 use crate::follow_up::FollowUp;
@@ -25,13 +26,18 @@ impl<D: Disk, T> ReplicaManager<D, T> {
             }
             LogEvent::LogFailed { log } => {
                 if let Some(partition) = hosted.get(log.partition()) {
-                    then.check(partition.key(), partition.go_offline(Some(log)));
+                    then.check(
+                        partition.key(),
+                        partition.go_offline(|own| Arc::ptr_eq(own, log)),
+                    );
                 }
             }
             LogEvent::DirectoryOffline(offline) => {
                 for name in &offline.partitions {
                     if let Some(partition) = hosted.get(name) {
-                        then.check(partition.key(), partition.go_offline(None));
+                        let is_there =
+                            |log: &Arc<PartitionLog<D>>| log.log_directory() == offline.path;
+                        then.check(partition.key(), partition.go_offline(is_there));
                     }
                 }
             }

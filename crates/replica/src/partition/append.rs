@@ -18,9 +18,9 @@ use crate::append_request::{AppendError, AppendedRecords, Origin};
 use crate::follow_up::Checks;
 use crate::{NotServed, TopicSettings};
 
-/// What is to be appended, and how surely.
-pub(crate) struct Batch {
-    pub(crate) records: Bytes,
+/// By whom something is appended, and how surely.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Terms {
     pub(crate) acks: Acks,
     pub(crate) origin: Origin,
     pub(crate) zstd_allowed: bool,
@@ -75,18 +75,19 @@ impl<D: Disk> Partition<D> {
     /// [`AppendError`]; but for [`AppendError::Log`] with a failed log nothing was written.
     pub(crate) fn append(
         &self,
-        batch: Batch,
+        records: Bytes,
+        terms: Terms,
         codecs: &mut Codecs,
         now: Now,
     ) -> Result<(Done, Checks), Refused<D>> {
         let settings = self.settings.load();
-        let checked = check(&batch, &settings, now.unix_ms, codecs);
+        let checked = check(records, terms, &settings, now.unix_ms, codecs);
 
         let state = self.state.read();
         let (log, leadership) = state.as_leader(None)?;
         let min_in_sync = leadership.min_in_sync(settings.min_in_sync_replicas);
         let in_sync = leadership.in_sync.committed().len();
-        if batch.acks == Acks::All && in_sync < min_in_sync {
+        if terms.acks == Acks::All && in_sync < min_in_sync {
             return Err(AppendError::NotEnoughReplicas {
                 in_sync,
                 min_in_sync,
@@ -98,7 +99,7 @@ impl<D: Disk> Partition<D> {
         let (appended, high_watermark, moved, is_synced) = {
             let mut log_guard = log.lock();
             let batches = std::slice::from_ref(&valid);
-            let appended = match batch.origin {
+            let appended = match terms.origin {
                 Origin::Client => log_guard.append(batches, state.leader_epoch, now.unix_ms),
                 Origin::Coordinator => {
                     log_guard.append_own(batches, state.leader_epoch, now.unix_ms)
@@ -121,7 +122,7 @@ impl<D: Disk> Partition<D> {
         }
 
         let required = appended.last_offset + 1;
-        let is_safe = match batch.acks {
+        let is_safe = match terms.acks {
             Acks::None => true,
             Acks::Leader => !rules.syncs_first || is_synced,
             Acks::All => high_watermark >= required,
@@ -129,7 +130,7 @@ impl<D: Disk> Partition<D> {
         let awaits = (!is_safe).then_some(Awaits {
             required,
             leader_epoch: state.leader_epoch,
-            all_replicas: batch.acks == Acks::All,
+            all_replicas: terms.acks == Acks::All,
         });
         let checks = if appended.is_duplicate {
             Checks::NONE
@@ -156,19 +157,20 @@ fn told(appended: &Appended, settings: &TopicSettings) -> AppendedRecords {
 }
 
 fn check(
-    batch: &Batch,
+    records: Bytes,
+    terms: Terms,
     settings: &TopicSettings,
     now_ms: i64,
     codecs: &mut Codecs,
 ) -> Result<ValidBatch, ValidationError> {
     let rules = ValidationRules {
-        zstd_allowed: batch.zstd_allowed,
+        zstd_allowed: terms.zstd_allowed,
         ..settings.rules
     };
-    match batch.origin {
-        Origin::Client => validate(batch.records.clone(), &rules, now_ms, codecs),
+    match terms.origin {
+        Origin::Client => validate(records, &rules, now_ms, codecs),
         Origin::Coordinator => {
-            let own = RecordBatch::parse(batch.records.clone())?;
+            let own = RecordBatch::parse(records)?;
             validate_own(own, &rules, now_ms, codecs)
         }
     }

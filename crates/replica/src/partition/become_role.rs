@@ -155,16 +155,12 @@ impl<D: Disk> Partition<D> {
         Checks::ALL
     }
 
-    /// Its log cannot be used any more, if `log` is the one it has; `None` is whichever.
-    pub(crate) fn go_offline(&self, log: Option<&Arc<PartitionLog<D>>>) -> Checks {
+    /// Its log cannot be used any more, if it has the one that `is_it` means.
+    pub(crate) fn go_offline(&self, is_it: impl Fn(&Arc<PartitionLog<D>>) -> bool) -> Checks {
         let mut state = self.state.write();
         match &state.role {
-            Role::Leader { log: own, .. } | Role::Follower { log: own, .. } => {
-                if log.is_some_and(|log| !Arc::ptr_eq(log, own)) {
-                    return Checks::NONE;
-                }
-            }
-            Role::Offline | Role::Removed => return Checks::NONE,
+            Role::Leader { log, .. } | Role::Follower { log, .. } if is_it(log) => {}
+            _ => return Checks::NONE,
         }
         state.role = Role::Offline;
         Checks::ALL

@@ -7,7 +7,8 @@ use klamm_io::Disk;
 use klamm_log::{EpochEnd, Isolation, LogReader, Place, ReadError, ReadLimit};
 use klamm_primitives::{BrokerEpoch, BrokerId, LeaderEpoch, Offset};
 
-use super::{Partition, State, rules};
+use super::append::is_the_disks;
+use super::{Partition, State, StorageFailure, rules};
 use crate::NotServed;
 use crate::fetch_request::{FetchError, FetchPartition, FetchedRecords, Fetcher};
 use crate::follow_up::Checks;
@@ -207,6 +208,27 @@ impl<D: Disk> Partition<D> {
         }
         let bytes = end.position.saturating_sub(seen.start.position);
         Readable::Bytes(bytes.min(request.max_bytes).into())
+    }
+}
+
+impl<D: Disk> Partition<D> {
+    /// What a read that failed says of the log: nothing, unless it is the disk's fault.
+    pub(crate) fn failure_of(&self, error: &FetchError) -> Option<StorageFailure<D>> {
+        let FetchError::Read(error) = error else {
+            return None;
+        };
+        let ReadError::Segment(segment) = &**error else {
+            return None;
+        };
+        if !is_the_disks(segment) {
+            return None;
+        }
+        let state = self.state.read();
+        Some(StorageFailure {
+            log: state.as_replica(None).ok()?.clone(),
+            error: error.clone(),
+            is_the_disks: true,
+        })
     }
 }
 
