@@ -18,6 +18,7 @@ mod sources;
 pub mod topics;
 mod values;
 
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -79,11 +80,13 @@ pub struct ConnectionSettings {
     /// `connections.max.idle.ms`; `None` is for ever.
     pub idle_max: Option<Duration>,
     /// `max.connections`.
-    pub count_max: usize,
+    pub count_max: u32,
     /// `max.connections.per.ip`.
-    pub per_address_max: usize,
+    pub per_address_max: u32,
     /// `max.connections.per.ip.overrides`, hosts unresolved.
-    pub per_address_overrides: Vec<(String, usize)>,
+    pub per_address_overrides: Vec<(String, u32)>,
+    /// `max.connection.creation.rate` per second; `None` is without bound.
+    pub creation_rate_max: Option<NonZeroU32>,
     /// `klamm.requests.per.connection`.
     pub requests_per_connection: usize,
     /// `queued.max.requests`.
@@ -124,8 +127,10 @@ pub struct LogSettings {
     pub recovery_point_interval: Duration,
     /// `log.flush.start.offset.checkpoint.interval.ms`.
     pub log_start_interval: Duration,
-    /// `log.cleaner.enable`.
-    pub has_cleaner: bool,
+    /// `metadata.log.max.record.bytes.between.snapshots`.
+    pub metadata_snapshot_bytes: u64,
+    /// `metadata.log.max.snapshot.interval.ms`; `None` is not by time.
+    pub metadata_snapshot_interval: Option<Duration>,
 }
 
 /// How replicas are kept together.
@@ -135,16 +140,14 @@ pub struct ReplicationSettings {
     pub lag_max: Duration,
     /// `replica.high.watermark.checkpoint.interval.ms`.
     pub high_watermark_interval: Duration,
-    /// `fetch.purgatory.purge.interval.requests`.
-    pub fetch_purge_interval: usize,
-    /// `producer.purgatory.purge.interval.requests`.
-    pub produce_purge_interval: usize,
-    /// `delete.records.purgatory.purge.interval.requests`.
-    pub delete_records_purge_interval: usize,
     /// `broker.heartbeat.interval.ms`.
     pub heartbeat_interval: Duration,
     /// `broker.session.timeout.ms`.
     pub session_timeout: Duration,
+    /// `leader.imbalance.check.interval.seconds`; `None` without `auto.leader.rebalance.enable`.
+    pub balance_interval: Option<Duration>,
+    /// `unclean.leader.election.interval.ms`.
+    pub unclean_election_interval: Duration,
 }
 
 impl Settings {
@@ -242,12 +245,23 @@ impl ConnectionSettings {
             count_max: values.whole("max.connections"),
             per_address_max: values.whole("max.connections.per.ip"),
             per_address_overrides: overrides,
+            creation_rate_max: creation_rate(values)?,
             requests_per_connection: values.whole("klamm.requests.per.connection"),
             queued_requests_max: values.whole("queued.max.requests"),
             queued_bytes_max: values
                 .number("queued.max.request.bytes")
                 .and_then(|bytes| usize::try_from(bytes).ok()),
         })
+    }
+}
+
+/// The greatest number is "no bound", and nobody at all may come at a rate of 0.
+fn creation_rate(values: &Values) -> Result<Option<NonZeroU32>, SettingsError> {
+    const RATE: &str = "max.connection.creation.rate";
+    let rate = values.whole::<u32>(RATE);
+    match NonZeroU32::new(rate) {
+        None => Err(values.invalid(RATE, "1 or more")),
+        Some(rate) => Ok(Some(rate).filter(|it| it.get() < i32::MAX.unsigned_abs())),
     }
 }
 
@@ -287,24 +301,27 @@ impl LogSettings {
             flush_check_interval: values.millis_unless_endless("log.flush.scheduler.interval.ms"),
             recovery_point_interval: values.millis("log.flush.offset.checkpoint.interval.ms"),
             log_start_interval: values.millis("log.flush.start.offset.checkpoint.interval.ms"),
-            has_cleaner: values.bool("log.cleaner.enable"),
+            metadata_snapshot_bytes: values
+                .whole("metadata.log.max.record.bytes.between.snapshots"),
+            metadata_snapshot_interval: Some(
+                values.millis("metadata.log.max.snapshot.interval.ms"),
+            )
+            .filter(|it| !it.is_zero()),
         })
     }
 }
 
 impl ReplicationSettings {
     fn read(values: &Values) -> Self {
-        let count = |name| usize::try_from(values.number(name).unwrap_or(0)).unwrap_or(0);
         Self {
             lag_max: values.millis("replica.lag.time.max.ms"),
             high_watermark_interval: values.millis("replica.high.watermark.checkpoint.interval.ms"),
-            fetch_purge_interval: count("fetch.purgatory.purge.interval.requests"),
-            produce_purge_interval: count("producer.purgatory.purge.interval.requests"),
-            delete_records_purge_interval: count(
-                "delete.records.purgatory.purge.interval.requests",
-            ),
             heartbeat_interval: values.millis("broker.heartbeat.interval.ms"),
             session_timeout: values.millis("broker.session.timeout.ms"),
+            balance_interval: values
+                .bool("auto.leader.rebalance.enable")
+                .then(|| Duration::from_secs(values.whole("leader.imbalance.check.interval.seconds"))),
+            unclean_election_interval: values.millis("unclean.leader.election.interval.ms"),
         }
     }
 }

@@ -14,6 +14,9 @@ pub struct Listeners {
     pub bound: Vec<Bound>,
     /// What `advertised.listeners` says; empty where clients are told the listeners themselves.
     pub advertised: Vec<Address>,
+    /// The name of the listener that brokers call each other by; none has to be there while this
+    /// node is alone.
+    pub inter_broker: String,
 }
 
 /// One listener.
@@ -112,8 +115,10 @@ impl Listeners {
             let problem = "leaves no listener for the clients of the broker";
             return Err(values.contradiction("controller.listener.names", problem));
         }
+        let inter_broker = values.text("inter.broker.listener.name");
         let listeners = Self {
             advertised: advertised(values, &bound)?,
+            inter_broker: inter_broker.unwrap_or("PLAINTEXT").to_ascii_uppercase(),
             bound,
         };
         listeners.check_inter_broker(values)?;
@@ -130,7 +135,7 @@ impl Listeners {
             return Err(values.contradiction(NAME, problem));
         }
         let mut for_clients = self.bound.iter().filter(|it| !it.is_controllers);
-        if for_clients.any(|it| it.address.name == name.to_ascii_uppercase()) {
+        if for_clients.any(|it| it.address.name == self.inter_broker) {
             return Ok(());
         }
         let problem = format!("names {name}, which is none of the broker's listeners");

@@ -1,10 +1,12 @@
 //! [`Values`]: all settings with their values, and what is to be said about what was given.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use super::catalogue;
 use super::definition::{Change, Definition};
@@ -14,6 +16,9 @@ use super::sources::{Given, Origin};
 
 /// Stands before the settings of one listener.
 const LISTENER_PREFIX: &str = "listener.name.";
+
+/// What a listener may have a value of its own for.
+const OF_LISTENERS: [&str; 2] = ["max.connections", "max.connection.creation.rate"];
 
 /// First parts of names by which protection is asked for.
 const GUARDS: [&str; 5] = [
@@ -48,7 +53,8 @@ pub struct Values {
     entries: BTreeMap<&'static str, Entry>,
     /// By the listener's name in small letters, then by the setting's.
     of_listeners: BTreeMap<(String, &'static str), Entry>,
-    read: RefCell<BTreeSet<&'static str>>,
+    /// Shared by clones. Held for an addition or a look.
+    read: Arc<Mutex<BTreeSet<&'static str>>>,
 }
 
 /// A setting's value.
@@ -126,7 +132,7 @@ impl Values {
         Self {
             entries: catalogue::all().map(entry).collect(),
             of_listeners: BTreeMap::new(),
-            read: RefCell::default(),
+            read: Arc::default(),
         }
     }
 
@@ -142,6 +148,10 @@ impl Values {
                 warnings.push(warning(given, NoEffect::ForEntities));
             }
             Some(setting) => {
+                let unused = listener.is_some() && !OF_LISTENERS.contains(&setting.name);
+                if unused {
+                    warnings.push(warning(given.clone(), NoEffect::NotUsed));
+                }
                 let entry = check(setting, given)?;
                 match listener {
                     Some(listener) => {
@@ -184,7 +194,7 @@ impl Values {
     /// # Panics
     /// If the catalogue has no such setting.
     pub fn entry(&self, name: &'static str) -> &Entry {
-        self.read.borrow_mut().insert(name);
+        self.read.lock().insert(name);
         self.entries
             .get(name)
             .expect("the catalogue has the setting")
@@ -197,7 +207,7 @@ impl Values {
 
     /// A setting's value for one listener: its own, else that for all.
     pub fn listener_entry(&self, listener: &str, name: &'static str) -> &Entry {
-        self.read.borrow_mut().insert(name);
+        self.read.lock().insert(name);
         let own = self
             .of_listeners
             .get(&(listener.to_ascii_lowercase(), name));
@@ -216,7 +226,7 @@ impl Values {
 
     /// What was given, is known, and was not read until now.
     pub fn without_effect(&self) -> Vec<Warning> {
-        let read = self.read.borrow();
+        let read = self.read.lock();
         let unread = self
             .entries
             .iter()
@@ -467,17 +477,15 @@ mod tests {
     #[test]
     fn a_listener_may_have_its_own_value() {
         let given = [
-            "listener.name.inside.num.network.threads=1",
-            "num.network.threads=2",
+            "listener.name.inside.max.connections=1",
+            "listener.name.inside.num.io.threads=7",
+            "max.connections=2",
         ];
-        let (values, _) = resolve(&given).unwrap();
-        let threads = |listener| {
-            values
-                .listener_entry(listener, "num.network.threads")
-                .value
-                .clone()
-        };
-        assert_eq!(threads("INSIDE"), Some(Value::Number(1)));
-        assert_eq!(threads("OUTSIDE"), Some(Value::Number(2)));
+        let (values, warnings) = resolve(&given).unwrap();
+        let count = |listener| values.listener_entry(listener, "max.connections").value.clone();
+        assert_eq!(count("INSIDE"), Some(Value::Number(1)));
+        assert_eq!(count("OUTSIDE"), Some(Value::Number(2)));
+        let shown: Vec<_> = warnings.iter().map(|it| it.name.as_str()).collect();
+        assert_eq!(shown, ["listener.name.inside.num.io.threads"]);
     }
 }
