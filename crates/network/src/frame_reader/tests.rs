@@ -9,7 +9,7 @@ use super::*;
 
 /// A stream that brings these pieces, one a read at most, and then ends.
 struct Pieces {
-    pieces: VecDeque<Vec<u8>>,
+    left: VecDeque<Vec<u8>>,
     reads: usize,
     /// The most room that a read was given.
     room_max: usize,
@@ -18,7 +18,7 @@ struct Pieces {
 impl Pieces {
     fn new(pieces: impl IntoIterator<Item = Vec<u8>>) -> Self {
         Self {
-            pieces: pieces.into_iter().collect(),
+            left: pieces.into_iter().collect(),
             reads: 0,
             room_max: 0,
         }
@@ -33,12 +33,12 @@ impl AsyncRead for Pieces {
     ) -> Poll<io::Result<()>> {
         self.reads += 1;
         self.room_max = self.room_max.max(buffer.remaining());
-        if let Some(piece) = self.pieces.front_mut() {
+        if let Some(piece) = self.left.front_mut() {
             let count = piece.len().min(buffer.remaining());
             buffer.put_slice(&piece[..count]);
             piece.drain(..count);
             if piece.is_empty() {
-                self.pieces.pop_front();
+                self.left.pop_front();
             }
         }
         Poll::Ready(Ok(()))
