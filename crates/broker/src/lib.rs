@@ -24,9 +24,9 @@ mod layout;
 
 mod handlers;
 
-//mod broker;
+mod broker;
 
-//pub use broker::Broker;
+pub use broker::Broker;
 pub use machine::Machine;
 pub use start_error::StartError;
 

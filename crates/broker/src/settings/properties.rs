@@ -33,7 +33,7 @@ pub struct BadEscape {
 ///
 /// # Errors
 /// [`BadEscape`].
-pub fn parse(text: &str) -> Result<Vec<Property>, BadEscape> {
+pub(super) fn parse(text: &str) -> Result<Vec<Property>, BadEscape> {
     let mut properties = Vec::new();
     let mut lines = natural_lines(text).peekable();
     while let Some((line, first)) = lines.next() {

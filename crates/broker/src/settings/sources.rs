@@ -61,7 +61,7 @@ pub struct Given {
 ///
 /// # Errors
 /// [`SettingsError::Unreadable`] and [`SettingsError::Syntax`].
-pub fn from_file(path: &Path) -> Result<Vec<Given>, SettingsError> {
+pub(super) fn from_file(path: &Path) -> Result<Vec<Given>, SettingsError> {
     let bytes = fs::read(path).map_err(|source| SettingsError::Unreadable {
         path: path.to_owned(),
         source,
@@ -85,7 +85,7 @@ pub fn from_file(path: &Path) -> Result<Vec<Given>, SettingsError> {
 
 /// Takes the settings out of environment variables: `KLAMM_LOG_SEGMENT_BYTES` is
 /// `log.segment.bytes`.
-pub fn from_environment(variables: impl IntoIterator<Item = (String, String)>) -> Vec<Given> {
+pub(super) fn from_environment(variables: impl IntoIterator<Item = (String, String)>) -> Vec<Given> {
     let mut given = Vec::new();
     for (variable, value) in variables {
         let Some(name) = variable.strip_prefix(PREFIX) else {
@@ -109,7 +109,7 @@ pub fn from_environment(variables: impl IntoIterator<Item = (String, String)>) -
 ///
 /// # Errors
 /// [`SettingsError::NotAssignment`] without a `=`, or without a name.
-pub fn from_assignment(text: &str) -> Result<Given, SettingsError> {
+pub(super) fn from_assignment(text: &str) -> Result<Given, SettingsError> {
     let parts = text.split_once('=').filter(|it| !it.0.trim().is_empty());
     let (name, value) = parts.ok_or_else(|| SettingsError::NotAssignment {
         text: text.to_owned(),
