@@ -9,6 +9,8 @@ mod bench;
 mod command;
 mod deep;
 mod fuzz;
+mod interop;
+mod running_broker;
 mod stages;
 mod test;
 mod tidy;
@@ -36,6 +38,8 @@ enum Task {
     Deep(deep::Options),
     /// Run fuzz targets for longer than `test` does, or list them.
     Fuzz(fuzz::Options),
+    /// Run programs that are not ours, kcat and librdkafka say, against the broker.
+    Interop(interop::Options),
     /// Run the benches, print how Klamm compares, and write docs/benchmarks.md.
     Bench(bench::Options),
 }
@@ -46,6 +50,7 @@ fn main() -> ExitCode {
         Task::Tidy(options) => tidy::run(&options),
         Task::Deep(options) => deep::run(&options),
         Task::Fuzz(options) => fuzz::run(&options),
+        Task::Interop(options) => interop::run(&options),
         Task::Bench(options) => bench::run(&options),
     };
     match outcome {

@@ -13,6 +13,7 @@ mod delete_topics;
 mod elect_leaders;
 mod heartbeat;
 mod producer_ids;
+mod reassign_partitions;
 mod register_broker;
 mod topic_name;
 mod unregister_broker;
@@ -33,8 +34,11 @@ pub use self::delete_topics::{DeleteTopicError, DeleteTopics, DeletedTopic, Topi
 pub use self::elect_leaders::{ElectLeaderError, ElectLeaders, ElectionKind};
 pub use self::heartbeat::{Heartbeat, HeartbeatAnswer, HeartbeatError};
 pub use self::producer_ids::{AllocateProducerIds, ProducerIdBlock, ProducerIdsError};
+pub use self::reassign_partitions::{ReassignError, ReassignPartitions, RunningReassignment};
 pub use self::register_broker::{RegisterBroker, RegisterBrokerError};
 pub use self::topic_name::InvalidTopicName;
 pub use self::unregister_broker::{UnregisterBroker, UnregisterBrokerError};
 
+#[cfg(test)]
+pub(crate) use self::create_topics::setting_record;
 pub(crate) use self::elect_leaders::{balance, elect_unclean_leaders};

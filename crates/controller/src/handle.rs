@@ -12,8 +12,8 @@ use crate::deciders::{
     AlteredPartition, CreatePartitions, CreatePartitionsError, CreateTopicError, CreateTopics,
     CreatedTopic, DeleteTopicError, DeleteTopics, DeletedTopic, ElectLeaderError, ElectLeaders,
     Heartbeat, HeartbeatAnswer, HeartbeatError, PartitionRefused, ProducerIdBlock,
-    ProducerIdsError, RegisterBroker, RegisterBrokerError, ReplaceConfigs, UnregisterBroker,
-    UnregisterBrokerError,
+    ProducerIdsError, ReassignError, ReassignPartitions, RegisterBroker, RegisterBrokerError,
+    ReplaceConfigs, UnregisterBroker, UnregisterBrokerError,
 };
 use crate::error::ControllerError;
 use crate::image::MetadataImage;
@@ -139,6 +139,18 @@ impl ControllerHandle {
         deadline: Option<Instant>,
     ) -> Result<Vec<Result<AlteredPartition, PartitionRefused>>, AlterPartitionError> {
         self.ask(request, deadline).await?
+    }
+
+    /// Moves replicas, or cancels that. One result for each partition, in their order.
+    ///
+    /// # Errors
+    /// [`ControllerError`] for all of them; by partition see [`ReassignError`]. (CO-078 to CO-084)
+    pub async fn reassign_partitions(
+        &self,
+        request: ReassignPartitions,
+        deadline: Option<Instant>,
+    ) -> Each<(), ReassignError> {
+        self.ask(request, deadline).await
     }
 
     /// Hands a block of producer ids to a broker.

@@ -4,6 +4,7 @@ mod apply;
 mod broker;
 mod changes;
 mod config;
+mod records;
 mod topic;
 
 use std::sync::Arc;
@@ -69,6 +70,15 @@ impl MetadataImage {
     /// The offset of the last record in it, inclusive; [`Offset::UNKNOWN`] before the first.
     pub fn offset(&self) -> Offset {
         self.offset
+    }
+
+    /// Whether no record but such that change nothing has been applied.
+    pub fn is_empty(&self) -> bool {
+        let empty = Self {
+            offset: self.offset,
+            ..Self::new(self.cluster_id.clone())
+        };
+        *self == empty
     }
 
     /// The cluster's id.

@@ -28,6 +28,11 @@ mod fencing;
 mod controller;
 mod handle;
 
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+#[cfg(test)]
+mod tests;
+
 pub use controller::Controller;
 pub use deciders::{
     AllocateProducerIds, AlterConfigError, AlterConfigs, AlterPartition, AlterPartitionError,
@@ -36,8 +41,8 @@ pub use deciders::{
     DeleteTopics, DeletedTopic, ElectLeaderError, ElectLeaders, ElectionKind, GivenSettings,
     Heartbeat, HeartbeatAnswer, HeartbeatError, InvalidTopicName, IsrChange, IsrMember,
     ManualAssignment, NewPartitions, NewTopic, PartitionRefused, ProducerIdBlock, ProducerIdsError,
-    RegisterBroker, RegisterBrokerError, ReplaceConfigs, StaleBrokerEpoch, TopicSelector,
-    UnregisterBroker, UnregisterBrokerError,
+    ReassignError, ReassignPartitions, RegisterBroker, RegisterBrokerError, ReplaceConfigs,
+    RunningReassignment, StaleBrokerEpoch, TopicSelector, UnregisterBroker, UnregisterBrokerError,
 };
 pub use error::ControllerError;
 pub use handle::ControllerHandle;
@@ -47,4 +52,11 @@ pub use image::{
     TopicImage, directory_id,
 };
 pub use options::{ControllerOptions, InvalidSetting, SettingRules};
-pub use quorum::{ProposeError, Quorum};
+pub use quorum::{
+    OpenQuorumError, ProposeError, Quorum, RaftOptions, RaftQuorum, SimCluster, SimQuorum,
+};
+
+/// The examples of the README are tests, too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

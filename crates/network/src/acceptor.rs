@@ -16,7 +16,8 @@ use crate::context::{ConnectionContext, ConnectionId};
 use crate::mailbox::{Mailbox, Now};
 use crate::members::Members;
 use crate::observer::Observer;
-use crate::slots::{Slot, Slots};
+use crate::quotas::Refusal;
+use crate::slots::{Refused, Slot, Slots};
 use crate::transport::Transport;
 
 /// How long to wait when the process has no file descriptor left: connections close meanwhile.
@@ -76,8 +77,28 @@ impl<C: Clock, F: DiskFile> Acceptor<C, F> {
                 let (listener, reason): (_, &dyn Error) = (&self.config.name, &refused);
                 debug!(connection = %id, %listener, reason, "connection refused");
                 self.observer.connection_refused(&self.context(id));
+                if let Refused::Address(Refusal::TooFast { wait, .. }) = refused {
+                    self.hold::<N>(stream, wait);
+                }
             }
         }
+    }
+
+    /// Keeps a connection open for so long without serving it, so that its peer does not come
+    /// back at once. (NE-046)
+    fn hold<N: Net>(&self, stream: N::Stream, wait: Duration) {
+        let Some(held) = self.members.hold() else {
+            return;
+        };
+        let end = self.clock.sleep_until(Some(self.clock.now() + wait));
+        let alive = self.alive.clone();
+        tokio::spawn(async move {
+            let _kept = (stream, alive);
+            tokio::select! {
+                () = end => {}
+                () = held.stopped() => {}
+            }
+        });
     }
 
     fn context(&self, id: ConnectionId) -> ConnectionContext {

@@ -1,6 +1,6 @@
 //! [`ServerConfig`]: where to listen, and how much to take on.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;
 use std::time::Duration;
 
@@ -68,7 +68,7 @@ pub struct ListenerConfig {
     pub options: ListenOptions,
     /// Its own `max.connections`.
     pub max_connections: u32,
-    /// Its own `max.connection.creation.rate`, per second; none for `None`.
+    /// Its own `max.connection.creation.rate`, per second; no limit for `None`.
     pub max_connection_creation_rate: Option<NonZeroU32>,
 }
 
@@ -100,9 +100,15 @@ pub struct ConnectionLimits {
     /// Hosts, by name or address, to which another number applies
     /// (`max.connections.per.ip.overrides`).
     pub max_connections_per_ip_overrides: Vec<(String, u32)>,
-    /// New connections per second (`max.connection.creation.rate`), none for `None`. Those above
-    /// it wait.
+    /// New connections per second (`max.connection.creation.rate`), no limit for `None`. Those
+    /// above it wait.
     pub max_connection_creation_rate: Option<NonZeroU32>,
+    /// New connections per second of one address (the default of the quota
+    /// `connection_creation_rate`), no limit for `None`. One above it is not served, and is
+    /// closed when it could have been.
+    pub connection_creation_rate_per_ip: Option<NonZeroU32>,
+    /// Addresses to which another such rate applies.
+    pub connection_creation_rate_per_ip_overrides: Vec<(IpAddr, NonZeroU32)>,
 }
 
 impl Default for ConnectionLimits {
@@ -113,6 +119,8 @@ impl Default for ConnectionLimits {
             max_connections_per_ip: u32::MAX,
             max_connections_per_ip_overrides: Vec::new(),
             max_connection_creation_rate: None,
+            connection_creation_rate_per_ip: None,
+            connection_creation_rate_per_ip_overrides: Vec::new(),
         }
     }
 }

@@ -19,6 +19,7 @@ use klamm_io::{Clock, DiskFile};
 use klamm_wire::{RequestError, RequestFrame, encode_response};
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use crate::complaints::Complaints;
 use crate::end::End;
 use crate::file_buffers::FileBuffers;
 use crate::frame_reader::{FrameReader, Read, is_peer_gone};
@@ -35,7 +36,7 @@ use crate::response::Response;
 /// Rounds that a connection may make before others get the thread.
 const ROUNDS_MAX: usize = 64;
 
-/// Writes of one round, and so buffers' worth of files that are read in it.
+/// Writes, and so buffers' worth of files that are read, before others get the thread.
 const WRITES_MAX: usize = 8;
 
 /// What the connections of a server have in common.
@@ -43,6 +44,7 @@ pub(crate) struct Common<F> {
     pub(crate) channel: RequestChannel<F>,
     pub(crate) memory: Option<Arc<RequestMemory>>,
     pub(crate) buffers: FileBuffers,
+    pub(crate) complaints: Complaints,
     pub(crate) request_bytes_max: usize,
     pub(crate) requests_per_connection: usize,
     pub(crate) idle_max: Option<Duration>,
@@ -142,14 +144,18 @@ where
     /// Does all that can be done now. When it returns without an end, everything that could let
     /// it go on wakes the task.
     fn poll(&mut self, context: &mut Context<'_>) -> Result<(), End> {
+        let mut writes_left = WRITES_MAX;
         for _ in 0..ROUNDS_MAX {
             let now = self.clock.now();
             let moved = self.take_letters(now, context)?
                 | self.put_blocked(context)
-                | self.write(now, context)?
+                | self.write(now, &mut writes_left, context)?
                 | self.read(now, context)?;
             if !moved {
                 return self.wait(context);
+            }
+            if writes_left == 0 {
+                break;
             }
         }
         context.waker().wake_by_ref();
@@ -266,18 +272,22 @@ where
                 .is_ready()
     }
 
-    fn write(&mut self, now: Instant, context: &mut Context<'_>) -> Result<bool, End> {
+    fn write(
+        &mut self,
+        now: Instant,
+        writes_left: &mut usize,
+        context: &mut Context<'_>,
+    ) -> Result<bool, End> {
         let mut moved = false;
-        for _ in 0..WRITES_MAX {
-            if self.outgoing.is_empty() {
-                break;
-            }
-            let written = self
-                .outgoing
-                .poll_write(&mut self.stream, context, &self.common.buffers);
+        while *writes_left > 0 && !self.outgoing.is_empty() {
+            let buffers = &self.common.buffers;
+            let written = self.outgoing.poll_write(&mut self.stream, context, buffers);
             match written {
                 Poll::Pending => break,
-                Poll::Ready(Ok(_)) => moved = true,
+                Poll::Ready(Ok(_)) => {
+                    moved = true;
+                    *writes_left -= 1;
+                }
                 Poll::Ready(Err(SendError::Socket(error))) => return Err(End::PeerGone(error)),
                 Poll::Ready(Err(SendError::File(error))) => return Err(End::File(error)),
             }
@@ -336,7 +346,9 @@ where
                 return Err(End::PeerGone(error));
             }
             Poll::Ready(Err(error)) => {
-                End::log_frame(&error, self.mailbox.context());
+                if let Some(untold) = self.common.complaints.may_tell(now) {
+                    End::log_frame(&error, self.mailbox.context(), untold);
+                }
                 Event::ReadAndSettled(Outcome::Close)
             }
         };
@@ -376,7 +388,9 @@ where
             }
             Err(error) => {
                 self.holdup.lease = None;
-                End::log_request(&error, context);
+                if let Some(untold) = self.common.complaints.may_tell(received_at) {
+                    End::log_request(&error, context, untold);
+                }
                 Event::ReadAndSettled(Outcome::Close)
             }
         }

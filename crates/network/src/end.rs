@@ -50,15 +50,18 @@ impl End {
         }
     }
 
-    /// Tells of a stream that is none of frames.
-    pub(crate) fn log_frame(error: &FrameError, context: &ConnectionContext) {
+    /// Tells of a stream that is none of frames; so many others were not told of.
+    pub(crate) fn log_frame(error: &FrameError, context: &ConnectionContext, untold: u64) {
         let (connection, listener) = (&context.id, &context.listener);
         let error: &dyn Error = error;
-        warn!(%connection, %listener, error, "not a frame, its connection is closed");
+        warn!(
+            %connection, %listener, error, untold,
+            "not a frame, its connection is closed"
+        );
     }
 
-    /// Tells of a request that this listener cannot take. (C007)
-    pub(crate) fn log_request(error: &RequestError, context: &ConnectionContext) {
+    /// Tells of a request that this listener cannot take; so many others were not told of. (C007)
+    pub(crate) fn log_request(error: &RequestError, context: &ConnectionContext, untold: u64) {
         let (connection, listener) = (&context.id, &context.listener);
         let client_id = match error {
             RequestError::UnsupportedVersion { header, .. }
@@ -70,7 +73,7 @@ impl End {
         };
         let error: &dyn Error = error;
         warn!(
-            %connection, %listener, client_id, error,
+            %connection, %listener, client_id, error, untold,
             "not a request of ours, its connection is closed"
         );
     }

@@ -99,23 +99,22 @@ impl<F> HandlerPool<F> {
     }
 }
 
-/// Takes requests until it is told to stop.
+/// Takes requests until it is told to stop. The panic hook has told where a panic came from.
 fn run<F: 'static>(channel: &RequestChannel<F>, handler: &dyn Handler<F>) {
     loop {
-        // Work that was handed back may panic, too; it is done within `recv`.
-        let turn = catch_unwind(AssertUnwindSafe(|| match channel.recv() {
-            Some(received) => {
-                handler.handle(received);
-                true
+        // Work that was handed back is done within `recv`.
+        let received = match catch_unwind(AssertUnwindSafe(|| channel.recv())) {
+            Ok(Some(received)) => received,
+            Ok(None) => return,
+            Err(_) => {
+                error!("work that was handed back to a handler panicked");
+                continue;
             }
-            None => false,
-        }));
-        match turn {
-            Ok(true) => {}
-            Ok(false) => return,
-            // The panic hook has told where; the request's responder, dropped on the way, has
-            // closed its connection.
-            Err(_) => error!("a handler panicked, its request's connection is closed"),
+        };
+        let (connection, key) = (received.request.context.id, received.request.frame.key);
+        // The responder, dropped on the way, closes the connection.
+        if catch_unwind(AssertUnwindSafe(|| handler.handle(received))).is_err() {
+            error!(%connection, %key, "a handler panicked, the request's connection is closed");
         }
     }
 }

@@ -34,6 +34,7 @@ mod handler;
 mod handler_pool;
 mod observer;
 
+mod complaints;
 mod connection;
 mod end;
 mod file_buffers;
@@ -42,6 +43,7 @@ mod outgoing;
 mod transport;
 
 mod acceptor;
+mod address_rates;
 mod creation_rate;
 mod members;
 mod quotas;
@@ -63,3 +65,8 @@ pub use responder::{Parked, ParkedResponder, Responder};
 pub use response::{FilesMismatch, Response};
 pub use server::{MayStart, Server};
 pub use start_error::StartError;
+
+/// The example of the README is a test, too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -4,18 +4,27 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 use parking_lot::Mutex;
+use tokio::sync::Notify;
 
 use crate::mailbox::{Letter, Mailbox};
 use crate::slots::Slot;
 
+/// Connections that are not served and kept open for a while, at most. Beyond it they are closed
+/// at once.
+const HELD_MAX: usize = 1_000;
+
 /// The open connections of a server, so that they can be told when it stops.
 pub(crate) struct Members<F> {
+    /// Told to those that are not served, when the server stops.
+    stopping: Notify,
     /// Held to add, remove or take connections only; nobody is told under it.
     state: Mutex<State<F>>,
 }
 
 struct State<F> {
     open: HashMap<u64, Arc<Mailbox<F>>>,
+    /// How many are kept without being served.
+    held: usize,
     next_index: u64,
     is_stopping: bool,
 }
@@ -28,10 +37,17 @@ pub(crate) struct Member<F> {
     _slot: Slot,
 }
 
+/// A connection that is kept without being served until this is dropped.
+pub(crate) struct Held<F> {
+    members: Arc<Members<F>>,
+}
+
 impl<F> Members<F> {
     pub(crate) fn new() -> Arc<Self> {
         Arc::new(Self {
+            stopping: Notify::new(),
             state: Mutex::new(State {
+                held: 0,
                 open: HashMap::new(),
                 next_index: 0,
                 is_stopping: false,
@@ -68,6 +84,19 @@ impl<F> Members<F> {
         })
     }
 
+    /// Counts a connection that is kept without being served; `None` if there are too many, or
+    /// the server stops.
+    pub(crate) fn hold(self: &Arc<Self>) -> Option<Held<F>> {
+        let mut state = self.state.lock();
+        let may_be_held = !state.is_stopping && state.held < HELD_MAX;
+        may_be_held.then(|| {
+            state.held += 1;
+            Held {
+                members: Arc::clone(self),
+            }
+        })
+    }
+
     /// Tells every connection that the server stops, and takes no more.
     pub(crate) fn stop(&self) {
         let open: Vec<_> = {
@@ -78,6 +107,23 @@ impl<F> Members<F> {
         for mailbox in open {
             mailbox.post(Letter::Stop);
         }
+        self.stopping.notify_waiters();
+    }
+}
+
+impl<F> Held<F> {
+    /// Ends when the server stops.
+    pub(crate) async fn stopped(&self) {
+        let stopping = self.members.stopping.notified();
+        if !self.members.state.lock().is_stopping {
+            stopping.await;
+        }
+    }
+}
+
+impl<F> Drop for Held<F> {
+    fn drop(&mut self) {
+        self.members.state.lock().held -= 1;
     }
 }
 

@@ -21,7 +21,8 @@ pub trait Observer: Send + Sync + 'static {
         let _ = context;
     }
 
-    /// A connection was closed as soon as it was accepted, as its address had too many.
+    /// A connection was accepted and is not served: its address has too many, or makes them too
+    /// fast.
     fn connection_refused(&self, context: &ConnectionContext) {
         let _ = context;
     }

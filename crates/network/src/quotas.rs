@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use hashbrown::HashMap;
 use thiserror::Error;
 
+use crate::address_rates::AddressRates;
 use crate::config::ListenerConfig;
 use crate::creation_rate::CreationRate;
 
@@ -25,6 +26,7 @@ pub(crate) struct ConnectionQuotas {
     creation: CreationRate,
     listeners: Vec<ListenerCount>,
     by_ip: HashMap<IpAddr, u32>,
+    by_ip_creation: AddressRates,
 }
 
 #[derive(Debug)]
@@ -44,6 +46,8 @@ pub(crate) struct ResolvedLimits {
     pub(crate) max_per_ip: u32,
     pub(crate) max_per_ip_overrides: HashMap<IpAddr, u32>,
     pub(crate) rate: Option<NonZeroU32>,
+    pub(crate) rate_per_ip: Option<NonZeroU32>,
+    pub(crate) rate_per_ip_overrides: HashMap<IpAddr, NonZeroU32>,
 }
 
 /// Whether the acceptor of a listener may take the next connection.
@@ -57,12 +61,15 @@ pub(crate) enum Admission {
     WhenOneCloses,
 }
 
-/// A connection is not taken: its address has as many as it may.
+/// Why a connection that was accepted is not served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("{address} has {count} connections already")]
-pub(crate) struct TooManyFromAddress {
-    pub(crate) address: IpAddr,
-    pub(crate) count: u32,
+pub(crate) enum Refusal {
+    /// Its address has as many as it may.
+    #[error("{address} has {count} connections already")]
+    TooMany { address: IpAddr, count: u32 },
+    /// Its address makes them too fast; the next could be served after so long.
+    #[error("{address} makes connections too fast")]
+    TooFast { address: IpAddr, wait: Duration },
 }
 
 /// A count that does not exist was asked for or lowered: an error of the caller. (NE-048)
@@ -99,6 +106,7 @@ impl ConnectionQuotas {
             creation: CreationRate::default(),
             listeners: counts.collect(),
             by_ip: HashMap::new(),
+            by_ip_creation: AddressRates::default(),
         }
     }
 
@@ -109,11 +117,31 @@ impl ConnectionQuotas {
             max_per_ip,
             max_per_ip_overrides,
             rate,
+            rate_per_ip,
+            rate_per_ip_overrides,
         } = limits;
+        self.by_ip_creation.rate = rate_per_ip;
+        self.by_ip_creation.overrides = rate_per_ip_overrides;
         self.max = max;
         self.max_per_ip = max_per_ip;
         self.max_per_ip_overrides = max_per_ip_overrides;
         self.rate = rate;
+    }
+
+    /// Replaces the limits of a listener.
+    ///
+    /// # Errors
+    /// [`CountError::UnknownListener`].
+    pub(crate) fn set_listener_limits(
+        &mut self,
+        listener: usize,
+        max: u32,
+        rate: Option<NonZeroU32>,
+    ) -> Result<(), CountError> {
+        let own = self.listeners.get_mut(listener);
+        let own = own.ok_or(CountError::UnknownListener { listener })?;
+        (own.max, own.rate) = (max, rate);
+        Ok(())
     }
 
     /// Whether the acceptor of a listener may take a connection.
@@ -138,7 +166,7 @@ impl ConnectionQuotas {
     /// Counts a connection that was taken. Whether it had to wait is not asked again.
     ///
     /// # Errors
-    /// [`TooManyFromAddress`]; it is not counted then.
+    /// [`Refusal`]; it is not counted then, and not for any rate. (NE-047)
     ///
     /// # Panics
     /// For a listener that there is not.
@@ -147,16 +175,17 @@ impl ConnectionQuotas {
         listener: usize,
         address: IpAddr,
         now: Instant,
-    ) -> Result<(), TooManyFromAddress> {
+    ) -> Result<(), Refusal> {
         let address = address.to_canonical();
         let of_address = self.by_ip.get(&address).copied().unwrap_or(0);
         let max = self.max_per_ip_overrides.get(&address);
         if of_address >= max.copied().unwrap_or(self.max_per_ip) {
-            return Err(TooManyFromAddress {
+            return Err(Refusal::TooMany {
                 address,
                 count: of_address,
             });
         }
+        self.by_ip_creation.record(address, now)?;
         let own = &mut self.listeners[listener];
         own.count += 1;
         own.creation.record(now, own.rate);

@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::error::Error;
 use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
@@ -14,6 +15,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use crate::acceptor::Acceptor;
+use crate::complaints::Complaints;
 use crate::config::{ConnectionLimits, ListenerConfig, ServerConfig};
 use crate::connection::Common;
 use crate::context::{ListenerName, SecurityProtocol};
@@ -103,6 +105,7 @@ impl<N: Net, C: Clock, F: DiskFile> Server<N, C, F> {
                 channel: RequestChannel::new(queued_requests_max),
                 memory: queued_request_bytes_max.map(RequestMemory::new),
                 buffers: FileBuffers::default(),
+                complaints: Complaints::default(),
                 request_bytes_max,
                 requests_per_connection,
                 idle_max,
@@ -228,8 +231,27 @@ impl<N: Net, C: Clock, F: DiskFile> Server<N, C, F> {
             max_per_ip: limits.max_connections_per_ip,
             max_per_ip_overrides,
             rate: limits.max_connection_creation_rate,
+            rate_per_ip: limits.connection_creation_rate_per_ip,
+            rate_per_ip_overrides: limits
+                .connection_creation_rate_per_ip_overrides
+                .into_iter()
+                .map(|(address, rate)| (address.to_canonical(), rate))
+                .collect(),
         });
         Ok(())
+    }
+
+    /// Replaces the limits of one listener, likewise; `None` if there is no such listener.
+    pub fn set_listener_limits(
+        &self,
+        listener: &str,
+        max_connections: u32,
+        max_connection_creation_rate: Option<NonZeroU32>,
+    ) -> Option<()> {
+        let (index, rate) = (self.position(listener)?, max_connection_creation_rate);
+        self.slots
+            .set_listener_limits(index, max_connections, rate)
+            .ok()
     }
 
     /// Live connections of a listener; `None` if there is no such listener.

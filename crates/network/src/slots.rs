@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::net::IpAddr;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -11,7 +12,7 @@ use thiserror::Error;
 use tokio::sync::Notify;
 use tracing::error;
 
-use crate::quotas::{Admission, ConnectionQuotas, CountError, ResolvedLimits, TooManyFromAddress};
+use crate::quotas::{Admission, ConnectionQuotas, CountError, Refusal, ResolvedLimits};
 
 /// [`ConnectionQuotas`] for several acceptors, who wait until one may take the next connection.
 pub(crate) struct Slots {
@@ -31,9 +32,9 @@ pub(crate) struct Slot {
 /// Why a connection is not counted, and so not served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub(crate) enum Refused {
-    /// Its address has too many.
+    /// Its address has too many, or makes them too fast.
     #[error(transparent)]
-    TooMany(#[from] TooManyFromAddress),
+    Address(#[from] Refusal),
     /// There is no such listener.
     #[error(transparent)]
     Count(#[from] CountError),
@@ -105,6 +106,19 @@ impl Slots {
     pub(crate) fn set_limits(&self, limits: ResolvedLimits) {
         self.quotas.lock().set_limits(limits);
         self.changed.notify_waiters();
+    }
+
+    pub(crate) fn set_listener_limits(
+        &self,
+        listener: usize,
+        max: u32,
+        rate: Option<NonZeroU32>,
+    ) -> Result<(), CountError> {
+        let mut quotas = self.quotas.lock();
+        quotas.set_listener_limits(listener, max, rate)?;
+        drop(quotas);
+        self.changed.notify_waiters();
+        Ok(())
     }
 
     pub(crate) fn count(&self, listener: usize) -> Result<u32, CountError> {

@@ -67,3 +67,8 @@ pub use not_served::NotServed;
 pub use offset_query::{OffsetError, OffsetQuery, OffsetTarget};
 pub use partition::{FollowerStatus, PartitionRole, PartitionStatus};
 pub use topic_settings::{TopicSettings, TopicSettingsSource};
+
+/// The examples of the README compile.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -24,6 +24,8 @@ fn limits() -> ResolvedLimits {
         max_per_ip: u32::MAX,
         max_per_ip_overrides: HashMap::new(),
         rate: None,
+        rate_per_ip: None,
+        rate_per_ip_overrides: HashMap::new(),
     }
 }
 
@@ -44,7 +46,7 @@ fn ne_039_an_address_has_no_more_than_its_connections() {
     });
     assert_eq!(quotas.open(0, A, now), Ok(()));
     assert_eq!(quotas.open(0, A, now), Ok(()));
-    let too_many = TooManyFromAddress {
+    let too_many = Refusal::TooMany {
         address: A,
         count: 2,
     };
@@ -206,4 +208,68 @@ fn ne_050_a_close_is_counted_everywhere_and_once() {
     assert_eq!(quotas.open(0, A, now), Ok(()));
     assert_eq!(quotas.close(0, A), Ok(()));
     assert!(quotas.close(0, A).is_err());
+}
+
+#[test]
+fn ne_046_an_address_that_is_too_fast_is_told_how_long_to_wait() {
+    let (now, mut quotas) = (now(), ConnectionQuotas::new(&[listener("one")]));
+    quotas.set_limits(ResolvedLimits {
+        rate_per_ip: rate(2),
+        ..limits()
+    });
+    assert_eq!(quotas.open(0, A, now), Ok(()));
+    assert_eq!(quotas.open(0, A, now), Ok(()));
+    let wait = Duration::from_millis(500);
+    let too_fast = Refusal::TooFast { address: A, wait };
+    assert_eq!(quotas.open(0, A, now), Err(too_fast));
+    assert_eq!(quotas.open(0, A, now), Err(too_fast), "it did not count");
+    assert_eq!(quotas.open(0, B, now), Ok(()), "another address");
+    assert_eq!(quotas.count(0), Ok(3));
+    assert_eq!(quotas.open(0, A, now + wait), Ok(()));
+}
+
+#[test]
+fn ne_047_one_refused_by_its_address_counts_for_no_other_rate() {
+    let (now, mut quotas) = (now(), ConnectionQuotas::new(&[listener("one")]));
+    quotas.set_limits(ResolvedLimits {
+        rate: rate(2),
+        rate_per_ip: rate(1),
+        ..limits()
+    });
+    quotas.open(0, A, now).unwrap();
+    for _ in 0..5 {
+        quotas.open(0, A, now).unwrap_err();
+        assert_eq!(quotas.admission(0, now), Ok(Admission::Now));
+    }
+    quotas.open(0, B, now).unwrap();
+    let wait = Duration::from_millis(500);
+    assert_eq!(quotas.admission(0, now), Ok(Admission::After(wait)));
+}
+
+#[test]
+fn ne_047_an_address_s_own_rate_outlives_the_default_and_goes_back_to_it() {
+    let (now, mut quotas) = (now(), ConnectionQuotas::new(&[listener("one")]));
+    let set = |quotas: &mut ConnectionQuotas, default: Option<NonZeroU32>, of_a: Option<_>| {
+        quotas.set_limits(ResolvedLimits {
+            rate_per_ip: default,
+            rate_per_ip_overrides: of_a.map(|rate| (A, rate)).into_iter().collect(),
+            ..limits()
+        });
+    };
+    let taken_at = |quotas: &mut ConnectionQuotas, second: u64| {
+        let at = now + Duration::from_secs(10 * second);
+        (0..100)
+            .take_while(|_| quotas.open(0, A, at).is_ok())
+            .count()
+    };
+    for (step, (default, of_a, taken)) in (0..).zip([
+        (rate(2), rate(5), 5),
+        (rate(3), rate(5), 5),
+        (None, rate(5), 5),
+        (rate(3), None, 3),
+        (None, None, 100),
+    ]) {
+        set(&mut quotas, default, of_a);
+        assert_eq!(taken_at(&mut quotas, step), taken, "step {step}");
+    }
 }

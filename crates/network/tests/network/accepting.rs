@@ -1,15 +1,23 @@
 //! Listeners: how they open, what they wait for, whom they refuse.
 
+use std::future::Future;
+use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use klamm_io::{NetErrorKind, SystemClock, TcpNet};
+use klamm_io::sim::{SimClock, SimHost, SimListener, SimNet, SimStream};
+use klamm_io::{
+    ListenOptions, Listener, Net, NetError, NetErrorKind, NetOperation, SocketOptions, SystemClock,
+    TcpListener, TcpNet,
+};
 use klamm_network::{
     ConnectionLimits, ListenerName, MayStart, SecurityProtocol, Server, ServerConfig, StartError,
     Unobserved,
 };
+use parking_lot::Mutex;
 use rustix::net::sockopt;
+use tokio::net::TcpStream;
 
 use crate::support::{
     PLAIN, RealServer, SERVER, Simulated, backlog, connect, connect_to, echo, listener, loopback,
@@ -83,21 +91,90 @@ async fn ne_031_a_flood_of_connects_does_not_starve_who_is_there() {
     assert_eq!(simulated.live(), 1_001);
 }
 
+/// TCP, with a look at each socket as the server gets it.
+#[derive(Clone)]
+struct Watched(Arc<Mutex<Vec<(bool, bool, usize)>>>);
+
+struct WatchedListener {
+    listener: TcpListener,
+    seen: Watched,
+}
+
+impl Net for Watched {
+    type Stream = TcpStream;
+    type Listener = WatchedListener;
+
+    fn bind(
+        &self,
+        address: SocketAddr,
+        options: ListenOptions,
+    ) -> Result<WatchedListener, NetError> {
+        Ok(WatchedListener {
+            listener: TcpNet.bind(address, options)?,
+            seen: self.clone(),
+        })
+    }
+
+    fn connect(
+        &self,
+        address: SocketAddr,
+        options: SocketOptions,
+    ) -> impl Future<Output = Result<TcpStream, NetError>> + Send {
+        TcpNet.connect(address, options)
+    }
+
+    fn resolve(
+        &self,
+        host: &str,
+        port: u16,
+    ) -> impl Future<Output = Result<Vec<SocketAddr>, NetError>> + Send {
+        TcpNet.resolve(host, port)
+    }
+}
+
+impl Listener for WatchedListener {
+    type Stream = TcpStream;
+
+    fn local_address(&self) -> SocketAddr {
+        self.listener.local_address()
+    }
+
+    async fn accept(&mut self) -> Result<(TcpStream, SocketAddr), NetError> {
+        let (stream, peer) = self.listener.accept().await?;
+        self.seen.0.lock().push((
+            stream.nodelay().unwrap(),
+            sockopt::socket_keepalive(&stream).unwrap(),
+            sockopt::socket_send_buffer_size(&stream).unwrap(),
+        ));
+        Ok((stream, peer))
+    }
+}
+
 #[tokio::test]
 async fn ne_032_accepted_sockets_have_their_options() {
-    let mut config = loopback();
-    config.listeners[0].options.socket.send_buffer_bytes = Some(100_000);
-    let server = start(config).await;
-    let client = connect(&server).await;
-    // What the kernel hands to accept inherits the options of the listening socket; the crate of
-    // the seam looks at the accepted side. Here it is the client's side that can be seen.
-    assert!(client.stream.nodelay().unwrap());
-    assert!(sockopt::socket_keepalive(&client.stream).unwrap());
-    let mut client = client;
-    let _echo = spawn_echo(server.channel().clone());
-    client.ask(1, &vec![0; 500_000]).await;
-    assert_eq!(client.answer().await.1.len(), 500_000);
-    server.stop().await;
+    let mut sizes = Vec::new();
+    for send_buffer_bytes in [Some(20_000), None] {
+        let watched = Watched(Arc::default());
+        let mut config = loopback();
+        config.listeners[0].options.socket.send_buffer_bytes = send_buffer_bytes;
+        let observer = Arc::new(Unobserved);
+        let mut server: Server<_, _, klamm_io::RealFile> =
+            Server::open(watched.clone(), SystemClock, config, observer).unwrap();
+        server.start().await.unwrap();
+        let _echo = spawn_echo(server.channel().clone());
+        let mut client = connect_to(server.address(PLAIN).unwrap()).await;
+        client.ask(1, &vec![0; 500_000]).await;
+        assert_eq!(client.answer().await.1.len(), 500_000);
+        let seen = watched.0.lock().clone();
+        let [(true, true, size)] = seen[..] else {
+            panic!("{seen:?}")
+        };
+        sizes.push(size);
+        server.stop().await;
+    }
+    // Linux doubles what is asked for, to count its own bookkeeping.
+    assert_eq!(sizes[0], 40_000);
+    assert!(sizes[1] > sizes[0], "the system's choice");
 }
 
 #[tokio::test]
@@ -137,7 +214,7 @@ async fn ne_035_a_fixed_port_is_open_only_from_the_start_on() {
     let host = simulated.net.host(crate::support::CLIENT);
     let connect = || {
         let address = (SERVER, 9092).into();
-        klamm_io::Net::connect(&host, address, klamm_io::SocketOptions::default())
+        host.connect(address, SocketOptions::default())
     };
     let refused = connect().await.unwrap_err();
     assert_eq!(refused.kind(), NetErrorKind::Refused);
@@ -201,7 +278,7 @@ async fn ne_036_what_a_listener_waits_for_fails_the_start_with_its_cause() {
     let host = simulated.net.host(crate::support::CLIENT);
     for port in [9092, 9093] {
         let address = (SERVER, port).into();
-        let connect = klamm_io::Net::connect(&host, address, klamm_io::SocketOptions::default());
+        let connect = host.connect(address, SocketOptions::default());
         assert!(connect.await.is_err(), "{port} is not open");
     }
 }
@@ -247,6 +324,84 @@ async fn what_cannot_be_served_is_refused_at_opening() {
         let error = open(config).err().unwrap();
         assert!(error.to_string().contains(security.name()), "{error}");
     }
+}
+
+/// A network whose listeners fail to accept now and then.
+#[derive(Clone)]
+struct Flaky(SimHost);
+
+struct FlakyListener {
+    listener: SimListener,
+    failures: Vec<i32>,
+}
+
+impl Net for Flaky {
+    type Stream = SimStream;
+    type Listener = FlakyListener;
+
+    fn bind(&self, address: SocketAddr, options: ListenOptions) -> Result<FlakyListener, NetError> {
+        const ECONNABORTED: i32 = 103;
+        const EMFILE: i32 = 24;
+        Ok(FlakyListener {
+            listener: self.0.bind(address, options)?,
+            failures: vec![ECONNABORTED, EMFILE, ECONNABORTED],
+        })
+    }
+
+    fn connect(
+        &self,
+        address: SocketAddr,
+        options: SocketOptions,
+    ) -> impl Future<Output = Result<SimStream, NetError>> + Send {
+        self.0.connect(address, options)
+    }
+
+    fn resolve(
+        &self,
+        host: &str,
+        port: u16,
+    ) -> impl Future<Output = Result<Vec<SocketAddr>, NetError>> + Send {
+        self.0.resolve(host, port)
+    }
+}
+
+impl Listener for FlakyListener {
+    type Stream = SimStream;
+
+    fn local_address(&self) -> SocketAddr {
+        self.listener.local_address()
+    }
+
+    async fn accept(&mut self) -> Result<(SimStream, SocketAddr), NetError> {
+        if let Some(errno) = self.failures.pop() {
+            let source = std::io::Error::from_raw_os_error(errno);
+            return Err(NetError::new(NetOperation::Accept, "here", source));
+        }
+        self.listener.accept().await
+    }
+}
+
+#[tokio::test]
+async fn ne_038_an_error_in_accepting_does_not_end_the_accept_loop() {
+    let clock = SimClock::new();
+    let net = SimNet::new(clock.clone());
+    let config = ServerConfig::new(vec![listener(PLAIN, SERVER, 9092)]);
+    let host = Flaky(net.host(SERVER));
+    let observer = Arc::new(Unobserved);
+    let mut server: Server<_, _, klamm_io::sim::SimFile> =
+        Server::open(host, clock.clone(), config, observer).unwrap();
+    server.start().await.unwrap();
+    let _echo = spawn_echo(server.channel().clone());
+    let client = net.host(crate::support::CLIENT);
+    let stream = client
+        .connect((SERVER, 9092).into(), SocketOptions::default())
+        .await;
+    let mut client = crate::support::Client::new(stream.unwrap());
+    client.ask(1, b"").await;
+    assert!(client.is_quiet().await, "without file descriptors it waits");
+    clock.advance(Duration::from_millis(100));
+    assert_eq!(client.answer().await.0, 1);
+    server.stop().await;
 }
 
 /// A client that resets at once must not end the accept loop, whether accepting or setting up
@@ -344,6 +499,17 @@ async fn ne_041_at_its_bound_a_listener_goes_on_when_a_connection_closes() {
     drop(first);
     echo(simulated.taken().await);
     assert_eq!(second.answer().await.0, 2);
+    let mut third = simulated.connect().await;
+    third.ask(3, b"").await;
+    settle().await;
+    assert!(simulated.channel.is_empty());
+    assert_eq!(simulated.server.set_listener_limits("OTHER", 9, None), None);
+    simulated
+        .server
+        .set_listener_limits(PLAIN, 2, None)
+        .unwrap();
+    echo(simulated.taken().await);
+    assert_eq!(third.answer().await.0, 3);
 }
 
 #[tokio::test]
@@ -404,4 +570,48 @@ async fn ne_045_a_rate_that_is_taken_away_holds_nobody_up() {
     assert_eq!(simulated.live(), 10, "without the clock having moved");
     // A listener's rate of 0 cannot even be said.
     assert_eq!(NonZeroU32::new(0), None);
+}
+
+#[tokio::test]
+async fn ne_046_one_too_fast_for_its_address_is_kept_without_service_and_then_closed() {
+    let simulated = Simulated::start(|config| {
+        config.limits.connection_creation_rate_per_ip = NonZeroU32::new(2);
+    })
+    .await;
+    let mut served = [simulated.connect().await, simulated.connect().await];
+    let mut refused = simulated.connect().await;
+    refused.ask(1, b"").await;
+    assert!(refused.is_quiet().await);
+    assert!(simulated.channel.is_empty(), "it is not served");
+    assert_eq!(simulated.live(), 2);
+    // The acceptor has not waited.
+    let other = [10, 0, 0, 7].into();
+    let mut other = simulated.connect_from(other, 9092).await;
+    other.ask(2, b"").await;
+    echo(simulated.taken().await);
+    assert_eq!(other.answer().await.0, 2);
+    simulated.pass(Duration::from_millis(499)).await;
+    assert!(refused.is_quiet().await);
+    simulated.pass(Duration::from_millis(1)).await;
+    refused.closed().await;
+    assert!(simulated.connect().await.is_quiet().await);
+    for client in &mut served {
+        assert!(client.is_quiet().await);
+    }
+}
+
+/// Covers NE-046, NE-057.
+#[tokio::test]
+async fn a_stop_closes_those_that_only_wait_out_their_throttle() {
+    let simulated = Simulated::start(|config| {
+        let one = NonZeroU32::new(1).unwrap();
+        let from = crate::support::CLIENT;
+        config.limits.connection_creation_rate_per_ip_overrides = vec![(from, one)];
+    })
+    .await;
+    let _served = simulated.connect().await;
+    let mut refused = simulated.connect().await;
+    assert!(refused.is_quiet().await);
+    simulated.server.stop().await;
+    refused.closed().await;
 }

@@ -119,8 +119,9 @@ impl<D: Disk> Partition<D> {
         if rules.syncs_first && unsynced {
             log.request_sync();
         }
-        // A smaller set may complete what waits without moving the mark.
-        let checks = if leads_already {
+        // A smaller set may complete what waits without moving the mark, and those are to be
+        // told who know an older leader epoch.
+        let checks = if leads_already && !is_new {
             Checks::PRODUCE.and(Checks::if_high_watermark(moved))
         } else {
             Checks::ALL
