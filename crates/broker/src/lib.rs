@@ -32,5 +32,5 @@ pub use start_error::StartError;
 
 /// The examples of the README compile.
 #[cfg(doctest)]
-//#[doc = include_str!("../README.md")]
+#[doc = include_str!("../README.md")]
 struct Readme;

@@ -11,7 +11,7 @@ use klamm_log::{
 };
 use klamm_primitives::{BrokerEpoch, Uuid};
 use klamm_replica::TopicSettingsSource;
-use tracing::{debug, error, info, warn};
+use tracing::{debug, error, warn};
 
 use super::health::Health;
 use crate::machine::Machine;
@@ -137,8 +137,6 @@ fn report<D: Disk>(opened: &Opened<D>) {
         let error = error as &dyn std::error::Error;
         error!(%partition, error, "log cannot be opened, its files are left as they are");
     }
-    let (logs, recovered) = (opened.manager.len(), opened.recovered.len());
-    info!(logs, recovered, "logs opened");
 }
 
 /// A cluster without any metadata has deleted nothing, so partitions that are there are somebody
