@@ -71,7 +71,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     table.row("produce", now() - began, Some((options.records, bytes)));
     let began = now();
     traffic.compare(&mut client)?;
-    table.row("fetch and compare", now() - began, Some((options.records, bytes)));
+    table.row(
+        "fetch and compare",
+        now() - began,
+        Some((options.records, bytes)),
+    );
     table.memory("memory after it", program.memory_kib());
 
     let began = now();
@@ -84,7 +88,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let mut client = wire_client::WireClient::connect(program.address())?;
     let began = now();
     traffic.compare(&mut client)?;
-    table.row("fetch and compare", now() - began, Some((options.records, bytes)));
+    table.row(
+        "fetch and compare",
+        now() - began,
+        Some((options.records, bytes)),
+    );
 
     program.kill()?;
     let began = now();
@@ -93,10 +101,17 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let mut client = wire_client::WireClient::connect(program.address())?;
     let began = now();
     traffic.compare(&mut client)?;
-    table.row("fetch and compare", now() - began, Some((options.records, bytes)));
+    table.row(
+        "fetch and compare",
+        now() - began,
+        Some((options.records, bytes)),
+    );
     program.stop()?;
 
-    println!("\n{} records of {} bytes\n\n{table}", options.records, options.value_bytes);
+    println!(
+        "\n{} records of {} bytes\n\n{table}",
+        options.records, options.value_bytes
+    );
     Ok(())
 }
 

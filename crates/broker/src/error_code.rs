@@ -160,9 +160,7 @@ fn of_propose(error: &ProposeError) -> ErrorCode {
     match error {
         ProposeError::NotLeader { .. } => ErrorCode::NOT_CONTROLLER,
         ProposeError::TooLarge { .. } => ErrorCode::INVALID_REQUEST,
-        ProposeError::Unencodable(_) | ProposeError::Rejected(_) => {
-            ErrorCode::UNKNOWN_SERVER_ERROR
-        }
+        ProposeError::Unencodable(_) | ProposeError::Rejected(_) => ErrorCode::UNKNOWN_SERVER_ERROR,
         ProposeError::Unsure { .. } => ErrorCode::REQUEST_TIMED_OUT,
     }
 }

@@ -130,7 +130,9 @@ impl OpenTopic<'_> {
             (Some(_), None) => Some(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION),
             (Some(_), Some(_)) => None,
         };
-        self.layout.partitions.push(PartitionLayout { index, refused });
+        self.layout
+            .partitions
+            .push(PartitionLayout { index, refused });
         let name = || TopicPartition::new(self.layout.name.clone(), index);
         refused.is_none().then(name)
     }
@@ -165,7 +167,9 @@ mod tests {
             ..PartitionRecord::default()
         };
         let records = [topic.into(), partition.into()];
-        MetadataImage::new("c").apply(&records, Offset::ZERO).unwrap()
+        MetadataImage::new("c")
+            .apply(&records, Offset::ZERO)
+            .unwrap()
     }
 
     #[test]
@@ -188,7 +192,11 @@ mod tests {
         let codes: Vec<_> = refused.map(|it| it.map_or(0, ErrorCode::get)).collect();
         assert_eq!(codes, [0, 0, 3, 3, 3, 100, 100]);
         assert!(layout.has_refused());
-        assert_eq!(layout.topics[5].id, Uuid::from_u128(8), "as it was asked for");
+        assert_eq!(
+            layout.topics[5].id,
+            Uuid::from_u128(8),
+            "as it was asked for"
+        );
         assert_eq!(&*layout.topics[4].name, "none");
     }
 }

@@ -62,8 +62,14 @@ fn runtime(threads: usize) -> Result<Runtime> {
 async fn serve(settings: Settings, began: std::time::Instant) -> Result<()> {
     // Before anything is opened, so that a signal that comes early is not missed.
     let mut signals = Signals::new()?;
-    let listener = settings.listeners.bound.iter().find(|it| !it.is_controllers);
-    let listener = listener.map(|it| it.address.name.clone()).unwrap_or_default();
+    let listener = settings
+        .listeners
+        .bound
+        .iter()
+        .find(|it| !it.is_controllers);
+    let listener = listener
+        .map(|it| it.address.name.clone())
+        .unwrap_or_default();
     let broker = tokio::select! {
         broker = Broker::start(Machine::this(), settings) => broker?,
         // What a start has done so far is found again by the next one.

@@ -318,9 +318,9 @@ impl ReplicationSettings {
             high_watermark_interval: values.millis("replica.high.watermark.checkpoint.interval.ms"),
             heartbeat_interval: values.millis("broker.heartbeat.interval.ms"),
             session_timeout: values.millis("broker.session.timeout.ms"),
-            balance_interval: values
-                .bool("auto.leader.rebalance.enable")
-                .then(|| Duration::from_secs(values.whole("leader.imbalance.check.interval.seconds"))),
+            balance_interval: values.bool("auto.leader.rebalance.enable").then(|| {
+                Duration::from_secs(values.whole("leader.imbalance.check.interval.seconds"))
+            }),
             unclean_election_interval: values.millis("unclean.leader.election.interval.ms"),
         }
     }

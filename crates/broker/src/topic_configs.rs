@@ -107,7 +107,11 @@ impl TopicSettingsSource for TopicConfigs {
 }
 
 impl SettingRules for TopicConfigs {
-    fn check(&self, resource: &ConfigResource, settings: &OwnSettings) -> Result<(), InvalidSetting> {
+    fn check(
+        &self,
+        resource: &ConfigResource,
+        settings: &OwnSettings,
+    ) -> Result<(), InvalidSetting> {
         let refuse = |name: &str, reason: String| {
             Err(InvalidSetting {
                 name: name.into(),
@@ -162,7 +166,11 @@ mod tests {
     fn ap_069_a_value_is_told_with_all_that_could_have_given_it() {
         let settings = settings(&["log.retention.hours=1"]);
         let own: OwnSettings = [("retention.ms".into(), "5".into())].into();
-        let find = |own| effective(&settings, own).find(|it| it.name == "retention.ms").unwrap();
+        let find = |own| {
+            effective(&settings, own)
+                .find(|it| it.name == "retention.ms")
+                .unwrap()
+        };
         let own = find(Some(&own));
         assert_eq!((own.value, own.source), ("5", Source::Topic));
         let wanted = [

@@ -9,9 +9,7 @@ use klamm_records::{BatchOptions, Codecs, ProducerStamp, RecordBatchBuilder, Rec
 use klamm_wire::messages::create_topics::{CreatableTopic, CreateTopicsRequest};
 use klamm_wire::messages::fetch::{FetchPartition, FetchRequest, FetchTopic};
 use klamm_wire::messages::init_producer_id::InitProducerIdRequest;
-use klamm_wire::messages::produce::{
-    PartitionProduceData, ProduceRequest, TopicProduceData,
-};
+use klamm_wire::messages::produce::{PartitionProduceData, ProduceRequest, TopicProduceData};
 
 use super::wire_client::WireClient;
 
@@ -128,7 +126,10 @@ impl Traffic {
                 }
             };
             let left = wanted.count();
-            ensure!(left == 0, "partition {partition}: {left} records are missing behind {end}");
+            ensure!(
+                left == 0,
+                "partition {partition}: {left} records are missing behind {end}"
+            );
         }
         Ok(())
     }
@@ -182,7 +183,10 @@ fn acknowledged(
     let partition = topic.partition_responses.first().context("no partition")?;
     partition.error_code.ok()?;
     let base_offset = partition.base_offset;
-    ensure!(base_offset.get() == first, "a batch is at {base_offset} instead of {first}");
+    ensure!(
+        base_offset.get() == first,
+        "a batch is at {base_offset} instead of {first}"
+    );
     Ok(())
 }
 

@@ -171,6 +171,9 @@ mod tests {
         ];
         assert_eq!(told(&given), ["PLAINTEXT example.org:19092"]);
         let everywhere = ["listeners=PLAINTEXT://:9092", "node.id=1"];
-        assert_eq!(told(&everywhere), [format!("PLAINTEXT {}:9092", machine_name())]);
+        assert_eq!(
+            told(&everywhere),
+            [format!("PLAINTEXT {}:9092", machine_name())]
+        );
     }
 }

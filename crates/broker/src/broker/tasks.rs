@@ -85,10 +85,7 @@ async fn deadline_moved<D: Disk, C: Clock>(node: &Node<D, C>, deadline: Option<I
 
 /// Tells the controller from time to time that this broker lives, and at once when a log
 /// directory has failed.
-pub(super) async fn send_heartbeats<D: Disk, C: Clock>(
-    node: Arc<Node<D, C>>,
-    health: Arc<Health>,
-) {
+pub(super) async fn send_heartbeats<D: Disk, C: Clock>(node: Arc<Node<D, C>>, health: Arc<Health>) {
     let interval = node.settings.replication.heartbeat_interval;
     loop {
         let next = node.clock.now() + interval;

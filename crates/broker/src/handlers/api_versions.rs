@@ -18,7 +18,12 @@ pub(super) fn handle<D: Disk, C: Clock>(node: &Arc<Node<D, C>>, call: Call<D::Fi
     let Some((call, request)) = call.decode::<ApiVersionsRequest>() else {
         return;
     };
-    let error_code = check(&request, version, node.image().cluster_id(), node.id().get());
+    let error_code = check(
+        &request,
+        version,
+        node.image().cluster_id(),
+        node.id().get(),
+    );
     if error_code.is_none() && version >= 3 {
         // Copied, or they would hold on to the whole frame for as long as the connection lives.
         call.request.context.set_client_software(ClientSoftware {
@@ -42,7 +47,10 @@ fn check(request: &ApiVersionsRequest, version: i16, cluster_id: &str, node_id: 
     if !request.is_valid(version) {
         return ErrorCode::INVALID_REQUEST;
     }
-    let other_cluster = request.cluster_id.as_deref().is_some_and(|it| it != cluster_id);
+    let other_cluster = request
+        .cluster_id
+        .as_deref()
+        .is_some_and(|it| it != cluster_id);
     let other_node = request.node_id.get() >= 0 && request.node_id.get() != node_id;
     if other_cluster || other_node {
         return ErrorCode::REBOOTSTRAP_REQUIRED;

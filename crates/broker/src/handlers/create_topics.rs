@@ -35,7 +35,13 @@ pub(super) fn handle<D: Disk, C: Clock>(node: &Arc<Node<D, C>>, call: Call<D::Fi
         .partition(|it| &*it.name == METADATA_TOPIC);
     let mut results: Vec<_> = forbidden
         .iter()
-        .map(|topic| failed(&topic.name, ErrorCode::INVALID_REQUEST, "the topic is reserved"))
+        .map(|topic| {
+            failed(
+                &topic.name,
+                ErrorCode::INVALID_REQUEST,
+                "the topic is reserved",
+            )
+        })
         .collect();
     let topics: Vec<_> = topics.into_iter().map(new_topic).collect();
     let names: Vec<_> = topics.iter().map(|it| it.name.clone()).collect();
@@ -99,9 +105,7 @@ fn new_topic(topic: &CreatableTopic) -> NewTopic {
 }
 
 /// Tells of each name once: a name that was given twice has one answer. (AP-065)
-fn named_once(
-    results: impl Iterator<Item = CreatableTopicResult>,
-) -> Vec<CreatableTopicResult> {
+fn named_once(results: impl Iterator<Item = CreatableTopicResult>) -> Vec<CreatableTopicResult> {
     let mut once: Vec<CreatableTopicResult> = Vec::new();
     for result in results {
         let is_twice = result.error_code == ErrorCode::INVALID_REQUEST;
@@ -120,7 +124,11 @@ fn result<D: Disk, C: Clock>(
     let created = match outcome {
         Ok(created) => created,
         Err(error) => {
-            return failed(name, error_code::of_create_topic(&error), &error.to_string());
+            return failed(
+                name,
+                error_code::of_create_topic(&error),
+                &error.to_string(),
+            );
         }
     };
     let settings = topic_configs::effective(&node.settings, Some(&created.settings));

@@ -63,7 +63,8 @@ pub(super) fn handle<D: Disk, C: Clock>(node: &Arc<Node<D, C>>, call: Call<D::Fi
             let call = call.park(Parked::Other);
             let ticket = Ticket::DeleteRecords(Waiting { call, layout });
             let mut finished = Vec::new();
-            node.replicas.wait_delete_records(wait, ticket, &mut finished);
+            node.replicas
+                .wait_delete_records(wait, ticket, &mut finished);
             node.settle(finished);
         }
     }

@@ -100,7 +100,10 @@ fn of_topic<D: Disk, C: Clock>(
 ) -> Vec<DescribeConfigsResourceResult> {
     let effective = topic_configs::effective(&node.settings, own);
     let described = effective.map(|it| {
-        let synonyms = it.synonyms.iter().map(|(name, value, source)| synonym(name, value, *source));
+        let synonyms = it
+            .synonyms
+            .iter()
+            .map(|(name, value, source)| synonym(name, value, *source));
         DescribeConfigsResourceResult {
             name: it.name.into(),
             value: Some(it.value.into()),

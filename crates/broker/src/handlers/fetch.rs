@@ -102,7 +102,8 @@ pub(super) fn handle<D: Disk, C: Clock>(node: &Arc<Node<D, C>>, call: Call<D::Fi
                 layout,
             };
             let mut finished = Vec::new();
-            node.replicas.wait_fetch(wait, Ticket::Fetch(waiting), &mut finished);
+            node.replicas
+                .wait_fetch(wait, Ticket::Fetch(waiting), &mut finished);
             node.settle(finished);
         }
     }

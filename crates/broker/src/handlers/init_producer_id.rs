@@ -40,7 +40,10 @@ pub(super) fn handle<D: Disk, C: Clock>(node: &Arc<Node<D, C>>, call: Call<D::Fi
         match node.controller.allocate_producer_ids(request, None).await {
             Ok(block) => call.answer(&given(node.producer_ids.refill(block))),
             Err(error) => {
-                warn!(error = &error as &dyn std::error::Error, "no producer ids to be had");
+                warn!(
+                    error = &error as &dyn std::error::Error,
+                    "no producer ids to be had"
+                );
                 call.answer(&failed(error_code::of_producer_ids(&error)));
             }
         }
@@ -86,7 +89,10 @@ mod tests {
             ..InitProducerIdRequest::default()
         };
         assert_eq!(refusal(&request(None)), None);
-        assert_eq!(refusal(&request(Some(""))), Some(ErrorCode::INVALID_REQUEST));
+        assert_eq!(
+            refusal(&request(Some(""))),
+            Some(ErrorCode::INVALID_REQUEST)
+        );
         let transactional = refusal(&request(Some("t")));
         assert_eq!(transactional, Some(ErrorCode::COORDINATOR_NOT_AVAILABLE));
         let half = InitProducerIdRequest {

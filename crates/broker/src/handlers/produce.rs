@@ -82,7 +82,8 @@ pub(super) fn handle<D: Disk, C: Clock>(node: &Arc<Node<D, C>>, call: Call<D::Fi
                 layout,
             };
             let mut finished = Vec::new();
-            node.replicas.wait_produce(wait, Ticket::Produce(waiting), &mut finished);
+            node.replicas
+                .wait_produce(wait, Ticket::Produce(waiting), &mut finished);
             node.settle(finished);
         }
     }
@@ -96,7 +97,11 @@ fn lay_out(
     version: i16,
 ) -> (Layout, Vec<AppendEntry>) {
     let is_named = request.transactional_id.is_some();
-    let partitions = request.topic_data.iter().map(|it| it.partition_data.len()).sum();
+    let partitions = request
+        .topic_data
+        .iter()
+        .map(|it| it.partition_data.len())
+        .sum();
     let mut layout = Layout::with_capacity(request.topic_data.len());
     let mut entries = Vec::with_capacity(partitions);
     let mut is_forged = false;

@@ -85,7 +85,9 @@ pub(super) fn from_file(path: &Path) -> Result<Vec<Given>, SettingsError> {
 
 /// Takes the settings out of environment variables: `KLAMM_LOG_SEGMENT_BYTES` is
 /// `log.segment.bytes`.
-pub(super) fn from_environment(variables: impl IntoIterator<Item = (String, String)>) -> Vec<Given> {
+pub(super) fn from_environment(
+    variables: impl IntoIterator<Item = (String, String)>,
+) -> Vec<Given> {
     let mut given = Vec::new();
     for (variable, value) in variables {
         let Some(name) = variable.strip_prefix(PREFIX) else {

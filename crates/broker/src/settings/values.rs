@@ -482,7 +482,12 @@ mod tests {
             "max.connections=2",
         ];
         let (values, warnings) = resolve(&given).unwrap();
-        let count = |listener| values.listener_entry(listener, "max.connections").value.clone();
+        let count = |listener| {
+            values
+                .listener_entry(listener, "max.connections")
+                .value
+                .clone()
+        };
         assert_eq!(count("INSIDE"), Some(Value::Number(1)));
         assert_eq!(count("OUTSIDE"), Some(Value::Number(2)));
         let shown: Vec<_> = warnings.iter().map(|it| it.name.as_str()).collect();

@@ -161,14 +161,21 @@ pub fn idempotent_batch(values: &[&str], producer: ProducerId, epoch: i16, first
 pub fn batch_of(values: &[&str], options: BatchOptions) -> Bytes {
     let mut builder = RecordBatchBuilder::new(options, Vec::new());
     for (timestamp, value) in (1..).zip(values) {
-        builder.append(timestamp, None, Some(value.as_bytes()), &[]).unwrap();
+        builder
+            .append(timestamp, None, Some(value.as_bytes()), &[])
+            .unwrap();
     }
     builder.close(&mut Codecs::default()).unwrap();
     builder.into_bytes().unwrap()
 }
 
 /// A request for one partition.
-pub fn produce_request(topic: &'static str, partition: i32, acks: i16, records: Bytes) -> ProduceRequest {
+pub fn produce_request(
+    topic: &'static str,
+    partition: i32,
+    acks: i16,
+    records: Bytes,
+) -> ProduceRequest {
     ProduceRequest {
         acks,
         timeout_ms: 10_000,
@@ -199,7 +206,12 @@ pub fn produce(
 }
 
 /// A request for one partition, without a wait.
-pub fn fetch_request(topic: &'static str, id: TopicId, partition: i32, offset: i64) -> FetchRequest {
+pub fn fetch_request(
+    topic: &'static str,
+    id: TopicId,
+    partition: i32,
+    offset: i64,
+) -> FetchRequest {
     FetchRequest {
         max_wait_ms: 0,
         min_bytes: 1,

@@ -15,9 +15,7 @@ use klamm_wire::messages::offset_for_leader_epoch::{
     OffsetForLeaderEpochRequest, OffsetForLeaderPartition, OffsetForLeaderTopic,
 };
 
-use crate::broker::{
-    TestBroker, batch, create_topic, fetch, fetch_request, produce, values,
-};
+use crate::broker::{TestBroker, batch, create_topic, fetch, fetch_request, produce, values};
 use crate::wire_client::WireClient;
 
 #[test]
@@ -51,7 +49,11 @@ fn what_cannot_be_fetched_is_told_without_offsets_and_records() {
     assert!(unknown.records.unwrap().is_empty());
     for offset in [1, -5] {
         let outside = fetch(&mut client, "t", 0, offset);
-        assert_eq!(outside.error_code, ErrorCode::OFFSET_OUT_OF_RANGE, "{offset}");
+        assert_eq!(
+            outside.error_code,
+            ErrorCode::OFFSET_OUT_OF_RANGE,
+            "{offset}"
+        );
     }
     let nobodys = TopicId::from_u128(5);
     let answer = client.call(&fetch_request("", nobodys, 0, 0), 16).unwrap();
@@ -75,7 +77,11 @@ fn leader_epochs_of_the_request_are_checked() {
         request.topics[0].partitions[0].current_leader_epoch = LeaderEpoch::new(epoch);
         let answer = client.call(&request, version).unwrap();
         let data = answer.responses[0].partitions[0].clone();
-        (data.error_code, data.current_leader.leader_id.get(), answer.node_endpoints.len())
+        (
+            data.error_code,
+            data.current_leader.leader_id.get(),
+            answer.node_endpoints.len(),
+        )
     };
     assert_eq!(code(-1, 16), (ErrorCode::NONE, -1, 0));
     assert_eq!(code(0, 16), (ErrorCode::NONE, -1, 0));
@@ -158,7 +164,9 @@ fn a_fetch_that_waits_is_woken_by_a_produce() {
         let mut request = fetch_request("t", TopicId::ZERO, 0, 0);
         // Longer than the client would wait for the answer.
         request.max_wait_ms = i32::MAX;
-        waiting.call(&request, 12).map(|it| values(&it.responses[0].partitions[0]))
+        waiting
+            .call(&request, 12)
+            .map(|it| values(&it.responses[0].partitions[0]))
     });
     // Whether it waits already or comes after: it must get the record.
     produce(&mut client, "t", 0, -1, batch(&["a"]));
@@ -191,7 +199,12 @@ fn list(client: &mut WireClient, timestamp: i64, version: i16) -> (i16, i64, i64
     };
     let answer = client.call(&request, version).unwrap();
     let it = &answer.topics[0].partitions[0];
-    (it.error_code.get(), it.timestamp, it.offset.get(), it.leader_epoch.get())
+    (
+        it.error_code.get(),
+        it.timestamp,
+        it.offset.get(),
+        it.leader_epoch.get(),
+    )
 }
 
 /// Covers AP-056, AP-058, AP-060, K005.
@@ -204,8 +217,16 @@ fn offsets_are_found_by_time() {
     for version in 1..=11 {
         let epoch = if version >= 4 { 0 } else { -1 };
         assert_eq!(list(&mut client, -1, version), (0, -1, 3, epoch), "latest");
-        assert_eq!(list(&mut client, -2, version), (0, -1, 0, epoch), "earliest");
-        assert_eq!(list(&mut client, 2, version), (0, 2, 1, epoch), "a record within");
+        assert_eq!(
+            list(&mut client, -2, version),
+            (0, -1, 0, epoch),
+            "earliest"
+        );
+        assert_eq!(
+            list(&mut client, 2, version),
+            (0, 2, 1, epoch),
+            "a record within"
+        );
         assert_eq!(list(&mut client, 4, version), (0, -1, -1, -1), "none");
     }
     assert_eq!(list(&mut client, -3, 7), (0, 3, 2, 0), "largest timestamp");
@@ -233,7 +254,11 @@ fn ap_061_the_end_of_a_leader_epoch_is_told() {
         };
         let answer = client.call(&request, 4).unwrap();
         let it = &answer.topics[0].partitions[0];
-        (it.error_code.get(), it.leader_epoch.get(), it.end_offset.get())
+        (
+            it.error_code.get(),
+            it.leader_epoch.get(),
+            it.end_offset.get(),
+        )
     };
     assert_eq!(end("t", 0), (0, 0, 2));
     assert_eq!(end("t", 7), (0, -1, -1));

@@ -110,13 +110,19 @@ fn the_cluster_is_described_in_every_version() {
         }
         assert_eq!(answer.cluster_id.is_some(), version >= 2);
         let topic = one(&answer);
-        assert_eq!((topic.error_code, topic.name.as_deref()), (ErrorCode::NONE, Some("t")));
+        assert_eq!(
+            (topic.error_code, topic.name.as_deref()),
+            (ErrorCode::NONE, Some("t"))
+        );
         let wanted = if version >= 10 { id } else { TopicId::ZERO };
         assert_eq!(topic.topic_id, wanted);
         assert!(!topic.is_internal);
         assert_eq!(topic.partitions.len(), 2);
         let partition = &topic.partitions[1];
-        assert_eq!((partition.error_code, partition.partition_index.get()), (ErrorCode::NONE, 1));
+        assert_eq!(
+            (partition.error_code, partition.partition_index.get()),
+            (ErrorCode::NONE, 1)
+        );
         assert_eq!(partition.leader_id.get(), 1);
         assert_eq!(partition.replica_nodes, [1.into()]);
         assert_eq!(partition.isr_nodes, [1.into()]);
@@ -128,7 +134,13 @@ fn the_cluster_is_described_in_every_version() {
         };
         assert_eq!(client.call(&all, version).unwrap().topics.len(), 1);
         if version >= 1 {
-            assert!(client.call(&by_names(&[]), version).unwrap().topics.is_empty());
+            assert!(
+                client
+                    .call(&by_names(&[]), version)
+                    .unwrap()
+                    .topics
+                    .is_empty()
+            );
         }
     }
 }
@@ -179,7 +191,11 @@ fn a_topic_that_is_asked_for_is_created_and_told_with_its_leader() {
     let topic = one(&answer);
     assert_eq!(topic.error_code, ErrorCode::NONE);
     assert!(!topic.topic_id.is_zero());
-    let leaders: Vec<_> = topic.partitions.iter().map(|it| it.leader_id.get()).collect();
+    let leaders: Vec<_> = topic
+        .partitions
+        .iter()
+        .map(|it| it.leader_id.get())
+        .collect();
     assert_eq!(leaders, [1, 1, 1]);
     // Before v4 nobody could ask for anything else.
     let answer = client.call(&by_names(&["old"]), 1).unwrap();
@@ -190,9 +206,15 @@ fn a_topic_that_is_asked_for_is_created_and_told_with_its_leader() {
         ..by_names(&["quiet"])
     };
     let answer = client.call(&quiet, 12).unwrap();
-    assert_eq!(one(&answer).error_code, ErrorCode::UNKNOWN_TOPIC_OR_PARTITION);
+    assert_eq!(
+        one(&answer).error_code,
+        ErrorCode::UNKNOWN_TOPIC_OR_PARTITION
+    );
     let internal = client.call(&by_names(&["__consumer_offsets"]), 12).unwrap();
-    assert_eq!(one(&internal).error_code, ErrorCode::UNKNOWN_TOPIC_OR_PARTITION);
+    assert_eq!(
+        one(&internal).error_code,
+        ErrorCode::UNKNOWN_TOPIC_OR_PARTITION
+    );
     assert!(one(&internal).is_internal);
 }
 
@@ -222,7 +244,10 @@ fn many_clients_that_ask_for_one_new_topic_are_told_the_same() {
 fn ap_050_creation_can_be_switched_off() {
     let broker = TestBroker::start(&["auto.create.topics.enable=false"]);
     let answer = broker.connect().call(&by_names(&["new"]), 12).unwrap();
-    assert_eq!(one(&answer).error_code, ErrorCode::UNKNOWN_TOPIC_OR_PARTITION);
+    assert_eq!(
+        one(&answer).error_code,
+        ErrorCode::UNKNOWN_TOPIC_OR_PARTITION
+    );
 }
 
 /// Covers AP-055, K007.
@@ -249,7 +274,9 @@ fn the_cluster_is_told_by_its_own_request_too() {
     let broker = TestBroker::start(&[]);
     let mut client = broker.connect();
     for version in 0..=2 {
-        let answer = client.call(&DescribeClusterRequest::default(), version).unwrap();
+        let answer = client
+            .call(&DescribeClusterRequest::default(), version)
+            .unwrap();
         assert_eq!(answer.error_code, ErrorCode::NONE);
         assert_eq!(answer.controller_id.get(), 1);
         assert_eq!(answer.brokers[0].port, i32::from(broker.address().port()));

@@ -25,11 +25,14 @@ fn records_get_offsets_from_0_on_in_every_version() {
             request.topic_data[0].topic_id = id;
             let response = client.call(&request, version).unwrap();
             let topic = &response.responses[0];
-            assert_eq!((&*topic.name == "t", topic.topic_id == id), if version < 13 {
-                (true, false)
-            } else {
-                (false, true)
-            });
+            assert_eq!(
+                (&*topic.name == "t", topic.topic_id == id),
+                if version < 13 {
+                    (true, false)
+                } else {
+                    (false, true)
+                }
+            );
             let partition = &topic.partition_responses[0];
             assert_eq!(partition.error_code, ErrorCode::NONE, "version {version}");
             assert_eq!(partition.base_offset.get(), next, "version {version}");
@@ -40,7 +43,10 @@ fn records_get_offsets_from_0_on_in_every_version() {
             next += 2;
         }
     }
-    assert_eq!(values(&fetch(&mut client, "t", 0, 0)).len(), usize::try_from(next).unwrap());
+    assert_eq!(
+        values(&fetch(&mut client, "t", 0, 0)).len(),
+        usize::try_from(next).unwrap()
+    );
 }
 
 /// Covers AP-003, AP-004, AP-008.
@@ -73,7 +79,10 @@ fn without_acknowledgements_nothing_is_sent() {
     // The next bytes are the answer to the next request.
     let metadata = client.call(&MetadataRequest::default(), 12).unwrap();
     assert_eq!(metadata.topics.len(), 0);
-    assert_eq!(values(&fetch(&mut client, "t", 0, 0)), [(0, "a".to_owned())]);
+    assert_eq!(
+        values(&fetch(&mut client, "t", 0, 0)),
+        [(0, "a".to_owned())]
+    );
 }
 
 #[test]
@@ -84,7 +93,12 @@ fn ap_006_without_acknowledgements_an_error_closes_the_connection() {
     let id = client.send(&request, 12).unwrap();
     assert!(client.receive::<ProduceRequest>(id, 12).is_err());
     // Nobody else is disturbed.
-    assert!(broker.connect().call(&MetadataRequest::default(), 12).is_ok());
+    assert!(
+        broker
+            .connect()
+            .call(&MetadataRequest::default(), 12)
+            .is_ok()
+    );
 }
 
 /// Covers AP-009, AP-010, AP-012.
@@ -180,7 +194,10 @@ fn ap_013_records_of_transactions_need_a_transactional_id() {
     assert_eq!(codes(&request), [refused; 2]);
     // No coordinator has begun a transaction.
     request.transactional_id = Some("mine".into());
-    assert_eq!(codes(&request), [ErrorCode::INVALID_TXN_STATE, ErrorCode::NONE]);
+    assert_eq!(
+        codes(&request),
+        [ErrorCode::INVALID_TXN_STATE, ErrorCode::NONE]
+    );
 }
 
 #[test]

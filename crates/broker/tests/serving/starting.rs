@@ -27,10 +27,19 @@ fn what_was_acknowledged_is_there_after_a_restart() {
         let mut client = broker.connect();
         // The producer is known still, so that what it sends again is not written again.
         let answer = produce(&mut client, "t", 0, -1, records);
-        assert_eq!((answer.error_code, answer.base_offset.get()), (ErrorCode::NONE, round.into()));
+        assert_eq!(
+            (answer.error_code, answer.base_offset.get()),
+            (ErrorCode::NONE, round.into())
+        );
         let found = values(&fetch(&mut client, "t", 0, 0));
         assert_eq!(found.len(), usize::try_from(round + 1).unwrap());
-        let metadata = client.call(&MetadataRequest { topics: None, ..Default::default() }, 12);
+        let metadata = client.call(
+            &MetadataRequest {
+                topics: None,
+                ..Default::default()
+            },
+            12,
+        );
         assert_eq!(metadata.unwrap().topics[0].topic_id, id);
     }
 }
@@ -43,7 +52,10 @@ fn a_directory_that_is_in_use_is_refused() {
         panic!("two brokers in one directory");
     };
     let shown = error.to_string();
-    assert!(shown.contains(&broker.path().display().to_string()), "{shown}");
+    assert!(
+        shown.contains(&broker.path().display().to_string()),
+        "{shown}"
+    );
     drop(first);
     TestBroker::start_in(broker.path(), &[]).unwrap();
 }
@@ -89,7 +101,9 @@ fn bad_bytes_end_their_own_connection_alone() {
         // No such API.
         &[0, 0, 0, 10, 3, 0, 0, 0, 0, 0, 0, 1, 0xff, 0xff],
         // A metadata request whose list is longer than its frame.
-        &[0, 0, 0, 14, 0, 3, 0, 1, 0, 0, 0, 1, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff],
+        &[
+            0, 0, 0, 14, 0, 3, 0, 1, 0, 0, 0, 1, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff,
+        ],
     ];
     for frame in frames {
         let mut stream = TcpStream::connect(broker.address()).unwrap();
@@ -98,7 +112,10 @@ fn bad_bytes_end_their_own_connection_alone() {
         // Either end of the connection will do, but nothing may be answered.
         _ = std::io::Read::read_to_end(&mut stream, &mut rest);
         assert!(rest.is_empty(), "{frame:?}: {rest:?}");
-        assert!(good.call(&MetadataRequest::default(), 12).is_ok(), "{frame:?}");
+        assert!(
+            good.call(&MetadataRequest::default(), 12).is_ok(),
+            "{frame:?}"
+        );
     }
 }
 
@@ -108,7 +125,11 @@ fn pipelined_requests_are_answered_in_their_order() {
     let mut client = broker.connect();
     create_topic(&mut client, "t", 1, &[]);
     let ids: Vec<_> = (0..50)
-        .map(|_| client.send(&produce_request("t", 0, -1, batch(&["a"])), 12).unwrap())
+        .map(|_| {
+            client
+                .send(&produce_request("t", 0, -1, batch(&["a"])), 12)
+                .unwrap()
+        })
         .collect();
     for (offset, id) in (0..).zip(ids) {
         let answer = client.receive::<ProduceRequest>(id, 12).unwrap();

@@ -10,9 +10,7 @@ use klamm_wire::messages::describe_configs::{
     DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResult,
 };
 
-use crate::broker::{
-    TestBroker, batch, create_topic, fetch, produce, try_create_topic, values,
-};
+use crate::broker::{TestBroker, batch, create_topic, fetch, produce, try_create_topic, values};
 use crate::wire_client::WireClient;
 
 fn topic(name: &'static str) -> CreatableTopic {
@@ -31,7 +29,8 @@ fn codes(client: &mut WireClient, topics: Vec<CreatableTopic>) -> Vec<(String, i
     };
     let answer = client.call(&request, 7).unwrap();
     let told = answer.topics.iter();
-    told.map(|it| (it.name.to_string(), it.error_code.get())).collect()
+    told.map(|it| (it.name.to_string(), it.error_code.get()))
+        .collect()
 }
 
 /// Covers AP-063, AP-065, AP-066.
@@ -44,8 +43,14 @@ fn topics_are_created_or_refused_each_for_itself() {
     assert_eq!((told.error_code, told.num_partitions), (ErrorCode::NONE, 2));
     assert_eq!(told.replication_factor, 1);
     let configs = told.configs.as_ref().unwrap();
-    let retention = configs.iter().find(|it| &*it.name == "retention.ms").unwrap();
-    assert_eq!((retention.value.as_deref(), retention.config_source), (Some("5"), 1));
+    let retention = configs
+        .iter()
+        .find(|it| &*it.name == "retention.ms")
+        .unwrap();
+    assert_eq!(
+        (retention.value.as_deref(), retention.config_source),
+        (Some("5"), 1)
+    );
 
     let none = CreatableTopic {
         num_partitions: 0,
@@ -86,7 +91,10 @@ fn topics_are_created_or_refused_each_for_itself() {
     ];
     let told = codes(&mut client, topics);
     let find = |name: &str| -> Vec<i16> {
-        told.iter().filter(|it| it.0 == name).map(|it| it.1).collect()
+        told.iter()
+            .filter(|it| it.0 == name)
+            .map(|it| it.1)
+            .collect()
     };
     assert_eq!(find("t"), [36]);
     assert_eq!(find("good"), [0]);
@@ -113,7 +121,11 @@ fn a_validated_topic_is_not_created() {
             ..CreateTopicsRequest::default()
         };
         let answer = client.call(&request, version).unwrap();
-        assert_eq!(answer.topics[0].error_code, ErrorCode::NONE, "version {version}");
+        assert_eq!(
+            answer.topics[0].error_code,
+            ErrorCode::NONE,
+            "version {version}"
+        );
     }
     create_topic(&mut client, "t", 1, &[]);
 }
@@ -126,7 +138,10 @@ fn topics_are_deleted_by_name_and_by_id_and_can_be_made_anew() {
     for version in 1..=6 {
         let id = create_topic(&mut client, "t", 1, &[]);
         let answer = produce(&mut client, "t", 0, -1, batch(&["a"]));
-        assert_eq!((answer.error_code, answer.base_offset.get()), (ErrorCode::NONE, 0));
+        assert_eq!(
+            (answer.error_code, answer.base_offset.get()),
+            (ErrorCode::NONE, 0)
+        );
         let by_id = version == 6;
         let request = DeleteTopicsRequest {
             topics: vec![DeleteTopicState {
@@ -209,16 +224,25 @@ fn settings_are_told_with_where_they_come_from() {
         found.cloned().unwrap()
     };
     let segment = find(&told, "segment.bytes");
-    assert_eq!((segment.value.as_deref(), segment.config_source), (Some("1048576"), 1));
+    assert_eq!(
+        (segment.value.as_deref(), segment.config_source),
+        (Some("1048576"), 1)
+    );
     assert!(segment.documentation.is_some());
     let retention = find(&told, "retention.ms");
-    assert_eq!((retention.value.as_deref(), retention.config_source), (Some("3600000"), 4));
+    assert_eq!(
+        (retention.value.as_deref(), retention.config_source),
+        (Some("3600000"), 4)
+    );
     assert_eq!(&*retention.synonyms[0].name, "log.retention.ms");
     assert_eq!(find(&told, "flush.ms").config_source, 5);
 
     let told = configs(&mut client, 4, "1");
     let hours = find(&told, "log.retention.hours");
-    assert_eq!((hours.value.as_deref(), hours.config_source), (Some("1"), 4));
+    assert_eq!(
+        (hours.value.as_deref(), hours.config_source),
+        (Some("1"), 4)
+    );
     assert!(hours.read_only);
     for (kind, name, wanted) in [
         (2, "none", ErrorCode::UNKNOWN_TOPIC_OR_PARTITION),

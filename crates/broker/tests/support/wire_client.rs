@@ -56,7 +56,11 @@ impl WireClient {
     pub fn receive<R: Request>(&mut self, id: CorrelationId, version: i16) -> Result<R::Response> {
         let frame = self.receive_frame().with_context(|| R::NAME)?;
         let (header, response) = decode_response::<R>(frame, version)?;
-        ensure!(header.correlation_id == id, "{} is not answered by {header:?}", R::NAME);
+        ensure!(
+            header.correlation_id == id,
+            "{} is not answered by {header:?}",
+            R::NAME
+        );
         Ok(response)
     }
 

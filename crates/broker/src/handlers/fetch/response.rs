@@ -196,7 +196,11 @@ mod tests {
 
     #[test]
     fn ap_027_old_clients_are_told_another_error_than_the_storages() {
-        let code = |version| answered(NotServed::Offline.into(), version).error_code.get();
+        let code = |version| {
+            answered(NotServed::Offline.into(), version)
+                .error_code
+                .get()
+        };
         assert_eq!((code(5), code(6)), (6, 56));
     }
 }

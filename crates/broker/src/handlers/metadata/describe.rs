@@ -103,7 +103,11 @@ fn describe_partition(
         Some(_) => ErrorCode::LEADER_NOT_AVAILABLE,
     };
     let mut replica_nodes = partition.replicas.clone();
-    let offline: Vec<_> = replica_nodes.iter().copied().filter(|it| !is_usable(it)).collect();
+    let offline: Vec<_> = replica_nodes
+        .iter()
+        .copied()
+        .filter(|it| !is_usable(it))
+        .collect();
     if asker.version == 0 {
         replica_nodes.retain(is_up);
         if error_code.is_none() && replica_nodes.len() < partition.replicas.len() {
@@ -174,7 +178,9 @@ mod tests {
             };
             records.push(record.into());
         }
-        MetadataImage::new("c").apply(&records, Offset::ZERO).unwrap()
+        MetadataImage::new("c")
+            .apply(&records, Offset::ZERO)
+            .unwrap()
     }
 
     fn partitions(version: i16) -> Vec<MetadataResponsePartition> {
@@ -188,7 +194,10 @@ mod tests {
     }
 
     fn codes(version: i16) -> Vec<i16> {
-        partitions(version).iter().map(|it| it.error_code.get()).collect()
+        partitions(version)
+            .iter()
+            .map(|it| it.error_code.get())
+            .collect()
     }
 
     #[test]
