@@ -8,6 +8,7 @@ mod artifacts;
 mod bench;
 mod command;
 mod deep;
+mod e2e;
 mod fuzz;
 mod interop;
 mod running_broker;
@@ -40,6 +41,8 @@ enum Task {
     Fuzz(fuzz::Options),
     /// Run programs that are not ours, kcat and librdkafka say, against the broker.
     Interop(interop::Options),
+    /// Take the broker's program through a million records, a restart and a kill.
+    E2e(e2e::Options),
     /// Run the benches, print how Klamm compares, and write docs/benchmarks.md.
     Bench(bench::Options),
 }
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
         Task::Deep(options) => deep::run(&options),
         Task::Fuzz(options) => fuzz::run(&options),
         Task::Interop(options) => interop::run(&options),
+        Task::E2e(options) => e2e::run(&options),
         Task::Bench(options) => bench::run(&options),
     };
     match outcome {

@@ -129,7 +129,7 @@ impl fmt::Display for Outcome {
     clippy::disallowed_methods,
     reason = "stages are timed for the person who waits for them"
 )]
-fn now() -> Instant {
+pub(crate) fn now() -> Instant {
     Instant::now()
 }
 

@@ -16,6 +16,7 @@
 //! Read first: [`Message`], [`messages::produce`] and [`Encoded`].
 
 mod api_key;
+mod api_set;
 mod broker_ids;
 mod codec;
 pub mod coordinator;
@@ -37,6 +38,7 @@ mod serialize;
 pub mod testing;
 
 pub use api_key::{ApiKey, Listener};
+pub use api_set::ApiSet;
 pub use broker_ids::BrokerIds;
 pub use codec::{
     CoordinatorKey, CoordinatorValue, DecodeError, EncodeError, Encoded, FieldPath, Listeners,
