@@ -37,3 +37,8 @@ pub use network_client::{
 pub use node::{Node, NodeId};
 pub use requests::{RequestFailure, Requests, RequestsGuest, Target};
 pub use task::{ClientHandle, ClientTask};
+
+/// The examples of the README are tests, too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
