@@ -8,7 +8,7 @@ const JITTER: f64 = 0.2;
 
 /// Longer than anything runs, and short enough that adding it to any instant is safe. What is set
 /// to more is taken for this.
-pub(crate) const FOREVER: Duration = Duration::from_secs(100 * 365 * 86_400);
+pub(crate) const FOREVER: Duration = Duration::from_hours(100 * 365 * 24);
 
 /// A wait that doubles with each failure up to a maximum, give or take a fifth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,6 +14,10 @@ use crate::node::{Node, NodeId};
 
 /// Nodes, topics and who leads which partition, at one moment. (P6.7)
 #[derive(Debug, Clone, Default)]
+#[expect(
+    clippy::struct_field_names,
+    reason = "the field's word: the protocol's cluster id"
+)]
 pub struct Cluster {
     version: u64,
     is_bootstrap: bool,

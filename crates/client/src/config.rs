@@ -1,6 +1,8 @@
 //! [`ClientConfig`]: the settings that every client shares.
 
 mod parse;
+#[cfg(test)]
+mod tests;
 
 use std::time::Duration;
 

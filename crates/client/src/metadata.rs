@@ -204,6 +204,12 @@ impl Metadata {
         self.shared.state.lock().take_error(Some(topic))
     }
 
+    /// What last went wrong with a connection since there was an answer, for people: who waits
+    /// for metadata in vain can say why.
+    pub fn last_trouble(&self) -> Option<Arc<str>> {
+        self.shared.state.lock().trouble.clone()
+    }
+
     /// The highest leader epoch that was seen of a partition.
     pub fn last_seen_epoch(&self, partition: &TopicPartition) -> Option<LeaderEpoch> {
         self.shared.state.lock().last_seen_epoch(partition)
@@ -282,6 +288,11 @@ impl Metadata {
     pub(crate) fn failed_fatally(&self, failure: Failure) {
         self.shared.state.lock().fatal = Some(failure);
         self.shared.news.send_modify(|news| news.fatal += 1);
+    }
+
+    /// Notes why a connection was lost or not made.
+    pub(crate) fn note_trouble(&self, trouble: Arc<str>) {
+        self.shared.state.lock().trouble = Some(trouble);
     }
 
     /// Forgets all nodes for those of the bootstrap list.

@@ -190,6 +190,9 @@ impl Harness {
     }
 
     /// Handles an event, and sorts what is to be done.
+    ///
+    /// # Panics
+    /// If the client writes what is no request.
     pub fn event(&mut self, event: Event) {
         let mut events = VecDeque::from([event]);
         let mut actions = Vec::new();

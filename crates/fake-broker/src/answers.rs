@@ -161,15 +161,12 @@ impl Model {
         let known = self.producers.get(&request.producer_id);
         let raised =
             known.filter(|epoch| **epoch == request.producer_epoch && epoch.get() < i16::MAX - 1);
-        let (id, epoch) = match raised {
-            Some(epoch) => (request.producer_id, ProducerEpoch::new(epoch.get() + 1)),
-            None => {
-                let count = i64::try_from(self.producers.len()).unwrap_or(i64::MAX);
-                (
-                    ProducerId::new(FIRST_PRODUCER_ID + count),
-                    ProducerEpoch::new(0),
-                )
-            }
+        let (id, epoch) = if let Some(epoch) = raised {
+            (request.producer_id, ProducerEpoch::new(epoch.get() + 1))
+        } else {
+            let count = i64::try_from(self.producers.len()).unwrap_or(i64::MAX);
+            let id = ProducerId::new(FIRST_PRODUCER_ID.saturating_add(count));
+            (id, ProducerEpoch::new(0))
         };
         self.producers.insert(id, epoch);
         response.producer_id = id;

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use crate::fault::{Fault, RequestFacts, Rule};
 use crate::model::{Acknowledgement, Model, NodeModel, SeenRequest};
 use crate::node::accept;
-use crate::partition::{StoredBatch, StoredRecord};
+use crate::partition::{PartitionLog, StoredBatch, StoredRecord};
 
 /// How a cluster behaves while nothing goes wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -183,13 +183,13 @@ impl<N: Net, C: Clock> FakeCluster<N, C> {
     /// # Panics
     /// If there is no such partition.
     pub fn forget_producers(&self, partition: &TopicPartition) {
-        self.with_partition(partition, |log| log.forget_producers());
+        self.with_partition(partition, PartitionLog::forget_producers);
     }
 
     fn with_partition<T>(
         &self,
         partition: &TopicPartition,
-        act: impl FnOnce(&mut crate::partition::PartitionLog) -> T,
+        act: impl FnOnce(&mut PartitionLog) -> T,
     ) -> T {
         let mut model = self.model.lock();
         let log = model.partition(&partition.topic, partition.partition);
@@ -346,6 +346,11 @@ impl<N: Net, C: Clock> FakeCluster<N, C> {
     /// Records, and bytes of their batches, that were stored.
     pub fn stored(&self) -> (u64, u64) {
         self.model.lock().stored
+    }
+
+    /// Connections that are open.
+    pub fn open_connections(&self) -> u64 {
+        self.model.lock().open_connections
     }
 
     /// Connections that were ever accepted.

@@ -1,7 +1,7 @@
 //! For tests: a small cluster of scripted brokers, in memory.
 //!
 //! [`FakeCluster`] listens at one address a node, on the real network or on a simulated one. It
-//! answers ApiVersions, Metadata, Produce and InitProducerId from a model of the cluster: topics,
+//! answers ApiVersions, Metadata, Produce and `InitProducerId` from a model of the cluster: topics,
 //! leaders, logs, and the state of idempotent producers, which it checks as strictly as a real
 //! broker. A [`Rule`] makes it misbehave: drop, delay, fail partitions, close in mid-frame,
 //! throttle. What it stored and what it acknowledged can be looked at.

@@ -77,6 +77,7 @@ pub(crate) struct Model {
     /// Records and bytes of them that were stored.
     pub(crate) stored: (u64, u64),
     pub(crate) connections: u64,
+    pub(crate) open_connections: u64,
     pub(crate) codecs: Codecs,
     topics_made: u64,
 }
@@ -97,6 +98,7 @@ impl Model {
             producers: HashMap::new(),
             stored: (0, 0),
             connections: 0,
+            open_connections: 0,
             codecs: Codecs::default(),
             topics_made: 0,
         }
@@ -105,7 +107,7 @@ impl Model {
     /// Makes a topic; its partitions are led by the nodes in turn.
     pub(crate) fn create_topic(&mut self, name: &str, partition_count: usize) -> &mut Topic {
         self.topics_made += 1;
-        let id = Uuid::from_random(u128::from(self.topics_made) << 64 | 0x6b6c_616d_6d);
+        let id = Uuid::from_random(u128::from(self.topics_made) << 64);
         let leaders: Vec<BrokerId> = self.nodes.keys().copied().collect();
         let partition = |at: usize| PartitionLog::new(leaders[at % leaders.len()]);
         let topic = Topic {

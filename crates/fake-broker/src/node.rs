@@ -37,24 +37,26 @@ pub(crate) async fn accept<N: Net, C: Clock>(
         let Ok((stream, _)) = accepted else {
             continue;
         };
-        let connection = {
+        let number = {
             let mut model = model.lock();
+            model.open_connections += 1;
             model.connections += 1;
             model.connections
         };
         let served = Connection {
             stream,
             node,
-            connection,
+            number,
             model: model.clone(),
             clock: clock.clone(),
         };
-        let mut life = life.clone();
+        let (mut life, model) = (life.clone(), model.clone());
         tokio::spawn(async move {
             tokio::select! {
                 _ = life.wait_for(|alive| !alive) => {}
                 () = served.serve() => {}
             }
+            model.lock().open_connections -= 1;
         });
     }
 }
@@ -62,7 +64,7 @@ pub(crate) async fn accept<N: Net, C: Clock>(
 struct Connection<S, C> {
     stream: S,
     node: BrokerId,
-    connection: u64,
+    number: u64,
     model: Arc<Mutex<Model>>,
     clock: C,
 }
@@ -169,7 +171,7 @@ where
         if model.options.keep_requests {
             model.seen.push(SeenRequest {
                 node: self.node,
-                connection: self.connection,
+                connection: self.number,
                 key: request.key,
                 version: request.version(),
                 client_id: request.header.client_id.as_ref().map(ToString::to_string),

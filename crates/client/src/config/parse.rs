@@ -55,12 +55,6 @@ pub enum ConfigWarning {
         /// The setting of the upper bound.
         max: &'static str,
     },
-    /// The setting means nothing here.
-    #[error("{name} has no effect")]
-    NoEffect {
-        /// The setting.
-        name: String,
-    },
 }
 
 const AT_LEAST_0: &str = "at least 0";
@@ -169,19 +163,16 @@ impl ClientConfig {
         }
         let pairs = [
             (
-                "reconnect.backoff",
                 "reconnect.backoff.ms",
                 "reconnect.backoff.max.ms",
                 self.reconnect_backoff > self.reconnect_backoff_max,
             ),
             (
-                "retry.backoff",
                 "retry.backoff.ms",
                 "retry.backoff.max.ms",
                 self.retry_backoff > self.retry_backoff_max,
             ),
             (
-                "setup",
                 "socket.connection.setup.timeout.ms",
                 "socket.connection.setup.timeout.max.ms",
                 self.setup_timeout > self.setup_timeout_max,
@@ -189,7 +180,7 @@ impl ClientConfig {
         ];
         let odd = pairs.into_iter().filter(|(.., odd)| *odd);
         Ok(odd
-            .map(|(_, base, max, _)| ConfigWarning::Constant { base, max })
+            .map(|(base, max, _)| ConfigWarning::Constant { base, max })
             .collect())
     }
 }

@@ -60,6 +60,7 @@ impl State {
         let before = self.cluster();
         self.forget_idle_topics(response, now);
         self.fatal = None;
+        self.trouble = None;
         self.topic_errors.clear();
 
         let mut parts = ClusterParts {

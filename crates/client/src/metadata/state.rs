@@ -27,6 +27,8 @@ pub(super) struct State {
     /// Errors of the last answer, until they are raised.
     pub(super) topic_errors: Vec<TopicError>,
     pub(super) fatal: Option<Failure>,
+    /// Why a connection was lost or not made, since the last answer.
+    pub(super) trouble: Option<Arc<str>>,
     pub(super) closed: bool,
     pub(super) max_idle: Option<Duration>,
     pub(super) allow_auto_topic_creation: bool,
@@ -42,6 +44,7 @@ impl State {
             epochs: HashMap::new(),
             topic_errors: Vec::new(),
             fatal: None,
+            trouble: None,
             closed: false,
             max_idle: config.metadata_max_idle,
             allow_auto_topic_creation: config.allow_auto_topic_creation,

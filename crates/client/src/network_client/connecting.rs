@@ -140,8 +140,18 @@ impl NetworkClient {
             } else {
                 info!(%node, reason, "connection lost");
             }
+            self.note_trouble(node, reason);
             self.lost(node, &Failure::Disconnected, now);
         }
+    }
+
+    /// Keeps for people why a connection was lost or not made.
+    pub(super) fn note_trouble(&self, node: NodeId, reason: &str) {
+        let trouble = match self.metadata.look().node(node) {
+            Some(node) => format!("node {node}: {reason}"),
+            None => format!("node {node}: {reason}"),
+        };
+        self.metadata.note_trouble(trouble.into());
     }
 
     /// One side refused the other.
@@ -155,6 +165,7 @@ impl NetworkClient {
             return;
         };
         warn!(%node, %reason, "authentication failed");
+        self.note_trouble(node, &reason);
         let failure = Failure::Authentication(reason.clone());
         if self.is_refresh_due(now) {
             self.metadata.failed(now);
@@ -192,7 +203,7 @@ impl NetworkClient {
         self.count_end(node, link.is_up);
         for waiting in link.in_flight.drain() {
             match waiting.purpose {
-                Purpose::Guest => self.answer(failed(node, waiting, failure.clone(), now)),
+                Purpose::Guest => self.answer(failed(node, &waiting, failure.clone(), now)),
                 Purpose::Versions => {}
                 Purpose::Metadata(_) => {
                     self.refreshing.ended();
@@ -235,7 +246,7 @@ impl NetworkClient {
 }
 
 /// The answer to a request that has none.
-pub(super) fn failed(node: NodeId, waiting: Waiting, failure: Failure, now: Instant) -> Answer {
+fn failed(node: NodeId, waiting: &Waiting, failure: Failure, now: Instant) -> Answer {
     Answer {
         id: waiting.id,
         node,

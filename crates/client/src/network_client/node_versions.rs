@@ -37,15 +37,12 @@ impl NodeVersions {
 impl fmt::Display for NodeVersions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, listed) in &self.listed {
-            match ApiKey::from_number(*number) {
-                Some(key) => write!(f, "{key} ({number}): {listed}, ")?,
-                None => {
-                    writeln!(f, "unknown ({number}): {listed}")?;
-                    continue;
-                }
-            }
-            let ours = ApiKey::from_number(*number).and_then(|key| key.served(false));
-            match ours {
+            let Some(key) = ApiKey::from_number(*number) else {
+                writeln!(f, "unknown ({number}): {listed}")?;
+                continue;
+            };
+            write!(f, "{key} ({number}): {listed}, ")?;
+            match key.served(false) {
                 None => writeln!(f, "not known here any more")?,
                 Some(ours) => match ours.common(*listed) {
                     Some(common) => writeln!(f, "usable {}", common.max)?,

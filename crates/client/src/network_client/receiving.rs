@@ -27,6 +27,7 @@ impl NetworkClient {
             Ok(waiting) => waiting,
             Err(reason) => {
                 warn!(%node, reason, "answer cannot be matched, closing the connection");
+                self.note_trouble(node, &reason);
                 self.hang_up(node, &Failure::Disconnected, now);
                 return;
             }
@@ -86,6 +87,7 @@ impl NetworkClient {
             error = error as &dyn std::error::Error,
             "answer cannot be read, closing the connection"
         );
+        self.note_trouble(node, &error.to_string());
         self.hang_up(node, &Failure::Disconnected, now);
     }
 
@@ -121,6 +123,7 @@ impl NetworkClient {
         }
         if !response.error_code.is_none() {
             warn!(%node, code = %response.error_code, "node does not tell its versions");
+            self.note_trouble(node, &response.error_code.to_string());
             return self.hang_up(node, &Failure::Disconnected, now);
         }
         let ms = response.throttle_time_ms;

@@ -70,6 +70,8 @@ mod tests {
         assert!(!client_waits(ApiKey::Fetch, 99));
     }
 
+    type Body<'a> = &'a dyn Fn(i16) -> Bytes;
+
     #[test]
     fn the_throttle_time_is_found_wherever_it_stands() {
         let produce = |version| {
@@ -100,7 +102,7 @@ mod tests {
             };
             response.encode(version).unwrap().into_bytes().unwrap()
         };
-        let cases: [(ApiKey, &dyn Fn(i16) -> Bytes, i16); 4] = [
+        let cases: [(ApiKey, Body<'_>, i16); 4] = [
             (ApiKey::Produce, &produce, 3),
             (ApiKey::Metadata, &metadata, 3),
             (ApiKey::InitProducerId, &init, 0),

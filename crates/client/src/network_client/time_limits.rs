@@ -13,6 +13,10 @@ impl NetworkClient {
     pub(super) fn close_late_connections(&mut self, now: Instant) {
         for node in self.states.late(now) {
             info!(%node, "connection was not made in time, giving it up");
+            self.note_trouble(
+                node,
+                "not connected within socket.connection.setup.timeout.ms",
+            );
             self.hang_up(node, &Failure::Disconnected, now);
         }
     }
@@ -27,6 +31,7 @@ impl NetworkClient {
         let late: Vec<NodeId> = late.map(|(node, _)| node).collect();
         for node in late {
             warn!(%node, "no answer within the request's time, closing the connection");
+            self.note_trouble(node, "no answer within the request's time");
             self.hang_up(node, &Failure::TimedOut, now);
         }
     }

@@ -7,11 +7,13 @@ use std::time::Instant;
 
 use klamm_io::Clock;
 
+type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
+
 /// A timer for the next deadline. Each request moves the deadline, mostly to later; the timer
 /// then keeps ringing at the former time, which costs one turn, and less than being set each time.
 pub(super) struct Alarm<C> {
     clock: C,
-    set: Option<(Instant, Pin<Box<dyn Future<Output = ()> + Send>>)>,
+    set: Option<(Instant, Sleep)>,
 }
 
 impl<C: Clock> Alarm<C> {

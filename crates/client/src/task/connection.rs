@@ -214,3 +214,91 @@ fn in_words(error: &(dyn std::error::Error + 'static)) -> Arc<str> {
     }
     words.into()
 }
+
+#[cfg(test)]
+mod tests {
+    use klamm_io::sim::{SimClock, SimHost, SimNet};
+    use klamm_io::{ListenOptions, Listener, SocketOptions};
+    use tokio::io::AsyncWriteExt;
+
+    use super::super::ready_set::ReadySet;
+    use super::*;
+
+    const ID: ConnectionId = ConnectionId(1);
+
+    async fn connected() -> (Connection<SimHost>, klamm_io::sim::SimStream) {
+        let net = SimNet::new(SimClock::new());
+        let [here, there] = ["10.0.0.1", "10.0.0.2"].map(|ip| net.host(ip.parse().unwrap()));
+        let address = "10.0.0.2:9092".parse().unwrap();
+        let mut listener = there.bind(address, ListenOptions::default()).unwrap();
+        let mut connection = Connection::new(ID, ReadySet::default().waker(ID), 1_000);
+        let connecting = async move { here.connect(address, SocketOptions::default()).await };
+        connection.connect(Box::pin(connecting));
+        let mut events = Vec::new();
+        connection.poll(&mut events);
+        let (far, _) = listener.accept().await.unwrap();
+        while events.is_empty() {
+            connection.poll(&mut events);
+        }
+        assert!(matches!(events[..], [Event::Connected(ID)]));
+        (connection, far)
+    }
+
+    fn frames(events: Vec<Event>) -> Vec<usize> {
+        let size = |event| match event {
+            Event::Received(ID, frame) => frame.len(),
+            other => panic!("{other:?}"),
+        };
+        events.into_iter().map(size).collect()
+    }
+
+    #[tokio::test]
+    async fn cl_086_a_frame_may_come_in_any_pieces() {
+        let (mut connection, mut far) = connected().await;
+        let mut received = 0;
+        let mut events = Vec::new();
+        for (piece, total) in [(&[0, 0, 0, 128][..], 4), (&[1; 64], 68), (&[2; 64], 132)] {
+            assert!(events.is_empty());
+            far.write_all(piece).await.unwrap();
+            received += connection.poll(&mut events).received;
+            assert_eq!(received, total);
+        }
+        assert_eq!(frames(events), [128]);
+        // The size itself in pieces, bodies of length 0, several at once.
+        let mut events = Vec::new();
+        for piece in [
+            &[0, 0][..],
+            &[0, 0, 0, 0, 0],
+            &[0, 0, 0, 0, 1, 9, 0, 0, 0, 2, 8],
+        ] {
+            far.write_all(piece).await.unwrap();
+            connection.poll(&mut events);
+        }
+        assert_eq!(frames(events), [0, 0, 1]);
+    }
+
+    #[tokio::test]
+    async fn the_end_of_the_stream_is_told_with_what_came_before() {
+        let (mut connection, mut far) = connected().await;
+        far.write_all(&[0, 0, 0, 1, 7, 0, 0, 0, 9, 1])
+            .await
+            .unwrap();
+        drop(far);
+        let mut events = Vec::new();
+        let mut has_ended = false;
+        while !has_ended {
+            has_ended = connection.poll(&mut events).has_ended;
+        }
+        let Some(Event::Disconnected(ID, reason)) = events.pop() else {
+            panic!("{events:?}");
+        };
+        assert!(
+            reason.contains("ended after 5 bytes of a frame"),
+            "{reason}"
+        );
+        assert_eq!(frames(events), [1]);
+        let mut events = Vec::new();
+        assert!(!connection.poll(&mut events).has_ended, "it ends once");
+        assert!(events.is_empty());
+    }
+}

@@ -36,7 +36,7 @@ async fn a_connection_that_goes_wrong_fails_its_request_and_no_other() {
         Fault::Garbage(vec![0, 0, 0, 2, 1, 1]),
     ] {
         let world = World::new(1);
-        let (requests, task) = world.requests(world.config());
+        let (requests, task) = world.requests(World::config());
         world.known(&task).await;
         let to_0 = || requests.send(Target::Node(NODE), init(), SendOptions::default());
         world.run(to_0()).await.unwrap();
@@ -55,7 +55,7 @@ async fn a_connection_that_goes_wrong_fails_its_request_and_no_other() {
 #[tokio::test]
 async fn a_request_that_is_not_answered_times_out() {
     let world = World::new(1);
-    let (requests, task) = world.requests(world.config());
+    let (requests, task) = world.requests(World::config());
     world.known(&task).await;
     let quick = SendOptions {
         timeout: Some(ms(2_000)),
@@ -82,7 +82,7 @@ async fn a_connection_that_is_not_made_in_time_is_given_up() {
     let (requests, task) = world.requests(ClientConfig {
         setup_timeout: ms(1_000),
         setup_timeout_max: ms(1_000),
-        ..world.config()
+        ..World::config()
     });
     world.known(&task).await;
     world.net.cut(world.client.address(), World::ip(1));
@@ -98,7 +98,7 @@ async fn a_connection_that_is_not_made_in_time_is_given_up() {
 #[tokio::test]
 async fn a_cluster_that_was_away_is_found_again() {
     let world = World::new(2);
-    let (requests, task) = world.requests(world.config());
+    let (requests, task) = world.requests(World::config());
     world.known(&task).await;
     for node in [0, 1] {
         world.cluster.stop_node(node);
@@ -118,7 +118,7 @@ async fn a_cluster_that_was_away_is_found_again() {
 #[tokio::test]
 async fn requests_without_an_answer_are_done_when_written() {
     let world = World::new(1);
-    let (requests, task) = world.requests(world.config());
+    let (requests, task) = world.requests(World::config());
     world.known(&task).await;
     world
         .cluster
@@ -195,7 +195,7 @@ async fn cl_031_each_request_has_one_outcome_whatever_happens() {
                 }
             },
         };
-        let task = world.spawn(world.config(), guest);
+        let task = world.spawn(World::config(), guest);
         world.known(&task).await;
         let mut waited = 0;
         while answered.lock().unwrap().len() < 300 {

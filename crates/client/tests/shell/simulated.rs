@@ -19,7 +19,7 @@ fn init() -> InitProducerIdRequest {
 async fn a_client_finds_its_cluster_and_gets_answers() {
     let world = World::new(3);
     world.cluster.create_topic("a", 4);
-    let (requests, task) = world.requests(world.config());
+    let (requests, task) = world.requests(World::config());
     let cluster = world.known(&task).await;
     assert_eq!(cluster.nodes().len(), 3);
     task.handle().metadata().add_topic("a", world.clock.time());
@@ -60,7 +60,7 @@ async fn an_old_broker_is_spoken_to_in_its_own_versions() {
     world
         .cluster
         .set_versions(0, ApiKey::InitProducerId, Some(Versions::new(0, 1)));
-    let (requests, task) = world.requests(world.config());
+    let (requests, task) = world.requests(World::config());
     world.known(&task).await;
     let sent = requests.send(Target::LeastLoaded, init(), SendOptions::default());
     world.run(sent).await.unwrap();
@@ -84,7 +84,7 @@ async fn another_address_of_the_name_is_tried() {
     let world = World::new(1);
     let nobody = IpAddr::from([10, 0, 9, 9]);
     world.net.set_name("broker0", &[nobody, World::ip(0)]);
-    let (_, task) = world.requests(world.config());
+    let (_, task) = world.requests(World::config());
     let cluster = world.known(&task).await;
     assert_eq!(cluster.nodes().len(), 1);
 }
@@ -94,7 +94,7 @@ async fn another_address_of_the_name_is_tried() {
 async fn names_are_resolved_again_until_they_lead_somewhere() {
     let world = World::new(2);
     world.net.set_name("broker0", &[]);
-    let (requests, task) = world.requests(world.config());
+    let (requests, task) = world.requests(World::config());
     world.run(world.clock.sleep_for(ms(3_000))).await;
     assert!(task.handle().cluster().is_bootstrap());
     world.net.set_name("broker0", &[World::ip(0)]);
@@ -120,7 +120,7 @@ async fn names_are_resolved_again_until_they_lead_somewhere() {
 #[tokio::test]
 async fn cl_041_waiting_for_a_node_comes_to_an_end() {
     let world = World::new(2);
-    let (requests, task) = world.requests(world.config());
+    let (requests, task) = world.requests(World::config());
     world.known(&task).await;
     world.cluster.stop_node(1);
     let started = world.clock.time();
@@ -147,7 +147,7 @@ async fn cl_041_waiting_for_a_node_comes_to_an_end() {
 #[tokio::test]
 async fn a_throttle_time_is_obeyed() {
     let world = World::new(1);
-    let (requests, task) = world.requests(world.config());
+    let (requests, task) = world.requests(World::config());
     world.known(&task).await;
     let to_0 = || requests.send(Target::Node(NODE), init(), SendOptions::default());
     world.run(to_0()).await.unwrap();
@@ -164,7 +164,7 @@ async fn a_throttle_time_is_obeyed() {
 #[tokio::test]
 async fn a_request_that_nobody_waits_for_is_let_go() {
     let world = World::new(1);
-    let (requests, task) = world.requests(world.config());
+    let (requests, task) = world.requests(World::config());
     world.known(&task).await;
     drop(requests.send(Target::LeastLoaded, init(), SendOptions::default()));
     let all = MetadataRequest {
@@ -181,7 +181,7 @@ async fn an_idle_connection_is_closed_and_its_next_use_reconnects() {
     let world = World::new(1);
     let config = klamm_client::ClientConfig {
         connections_max_idle: Some(ms(2_000)),
-        ..world.config()
+        ..World::config()
     };
     let (requests, task) = world.requests(config);
     world.known(&task).await;
@@ -209,7 +209,7 @@ async fn a_guest_has_its_turn_when_it_wants_it() {
         },
         answered: |_, _, _: &mut klamm_client::NetworkClient| {},
     };
-    let task = world.spawn(world.config(), guest);
+    let task = world.spawn(World::config(), guest);
     world.known(&task).await;
     settle().await;
     while seen.try_recv().is_ok() {}
@@ -222,4 +222,29 @@ async fn a_guest_has_its_turn_when_it_wants_it() {
     settle().await;
     assert!(seen.try_recv().is_ok(), "woken");
     assert!(seen.try_recv().is_err(), "once");
+}
+
+/// Covers CL-040, CL-095: one of the connections is broken already when all are closed.
+#[tokio::test]
+async fn cl_095_all_connections_are_closed_whatever_becomes_of_one() {
+    let world = World::new(3);
+    let (requests, task) = world.requests(World::config());
+    world.known(&task).await;
+    for node in 0..3 {
+        let sent = requests.send(
+            Target::Node(node.into_node()),
+            init(),
+            SendOptions::default(),
+        );
+        world.run(sent).await.unwrap();
+    }
+    assert_eq!(
+        world.cluster.open_connections(),
+        4,
+        "one to the bootstrap address"
+    );
+    world.net.reset(world.client.address(), World::ip(1));
+    task.close().await;
+    settle().await;
+    assert_eq!(world.cluster.open_connections(), 0);
 }

@@ -64,7 +64,7 @@ impl World {
         IpAddr::from([10, 0, 0, id + 1])
     }
 
-    pub(crate) fn config(&self) -> ClientConfig {
+    pub(crate) fn config() -> ClientConfig {
         ClientConfig {
             bootstrap: BootstrapAddress::parse_list("broker0:9092").unwrap(),
             client_id: "tester".into(),

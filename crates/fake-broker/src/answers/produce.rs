@@ -53,7 +53,7 @@ impl Model {
                     None if topic.topic_id.is_zero() => Err(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION),
                     None => Err(ErrorCode::UNKNOWN_TOPIC_ID),
                     Some(_) if !matches!(acks, -1..=1) => Err(ErrorCode::INVALID_REQUIRED_ACKS),
-                    Some(name) => self.append(node, name, partition, faults),
+                    Some(name) => self.append(node, name, &partition, faults),
                 };
                 match appended {
                     Ok(acknowledgement) => {
@@ -98,7 +98,7 @@ impl Model {
         &mut self,
         node: BrokerId,
         topic: &Arc<str>,
-        data: PartitionProduceData,
+        data: &PartitionProduceData,
         faults: &[Chosen],
     ) -> Result<Acknowledgement, ErrorCode> {
         let partition = TopicPartition::new(topic.clone(), data.index);

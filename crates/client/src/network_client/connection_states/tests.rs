@@ -108,9 +108,10 @@ fn cl_005_after_a_disconnect_the_node_backs_off_and_may_be_tried_right_after() {
     assert!(!fixture.can_connect(NODE));
     assert_about(fixture.delay(NODE).unwrap(), ms(50));
     let delay = fixture.delay(NODE).unwrap();
-    fixture.now += delay - Duration::from_nanos(1);
+    let (start, moment) = (fixture.now, Duration::from_nanos(1));
+    fixture.now = start + delay.saturating_sub(moment);
     assert!(!fixture.can_connect(NODE));
-    fixture.now += Duration::from_nanos(1);
+    fixture.now = start + delay;
     assert!(fixture.can_connect(NODE));
     assert!(!fixture.states.is_backing_off(NODE, fixture.now));
 }

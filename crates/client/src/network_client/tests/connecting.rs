@@ -112,6 +112,26 @@ fn cl_014_a_host_that_cannot_be_resolved_backs_off() {
     assert!(harness.client.versions(OTHER).is_some());
 }
 
+/// Covers CL-014: who waits in vain can be told why (C029).
+#[test]
+fn the_last_trouble_is_kept_until_there_is_an_answer() {
+    let mut harness = Harness::with_nodes(ClientConfig::default(), 2);
+    let metadata = harness.client.metadata().clone();
+    assert_eq!(metadata.last_trouble(), None);
+    harness.connect(NODE);
+    let connection = harness.connection(NODE);
+    let reason = "frame of 352518400 bytes; the other side seems to speak TLS";
+    harness.event(Event::Disconnected(connection, reason.into()));
+    let trouble = metadata.last_trouble().unwrap();
+    assert_eq!(*trouble, *format!("node 0 at node0:9092: {reason}"));
+    harness.sent.clear();
+    harness.tick();
+    harness.set_up(OTHER);
+    harness.tick();
+    harness.answer_metadata(&crate::testing::brokers(2), Vec::new());
+    assert_eq!(metadata.last_trouble(), None);
+}
+
 #[test]
 fn cl_015_a_node_with_another_host_is_resolved_by_its_new_name() {
     let mut harness = Harness::with_nodes(ClientConfig::default(), 2);

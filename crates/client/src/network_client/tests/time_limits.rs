@@ -73,7 +73,7 @@ fn cl_038_the_next_deadline_is_the_first_of_all() {
 #[test]
 fn a_connection_unused_for_long_is_closed_and_its_next_use_reconnects() {
     let config = ClientConfig {
-        metadata_max_age: Duration::from_secs(7_200),
+        metadata_max_age: Duration::from_hours(2),
         ..ClientConfig::default()
     };
     let mut harness = ready_with(config, 2);
