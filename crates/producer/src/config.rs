@@ -7,6 +7,7 @@
 
 use std::time::Duration;
 
+use klamm_client::ClientConfig;
 use klamm_records::Compression;
 
 mod builder;
@@ -23,18 +24,15 @@ pub use error::{ConfigError, ConfigWarning};
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ProducerConfig {
-    /// `client.id`: in every request; made up where it is not set.
-    pub client_id: Option<String>,
     /// How records become batches.
     pub batching: Batching,
     /// How batches are sent, and sent again.
     pub delivery: DeliveryRules,
     /// How partitions are chosen.
     pub partitioning: Partitioning,
-    /// What is kept of the cluster.
-    pub metadata: MetadataRules,
-    /// How brokers are connected to.
-    pub connections: Connections,
+    /// How brokers are found, connected to and waited for. An empty client id is replaced by one
+    /// that is made up when the producer is built.
+    pub client: ClientConfig,
     /// How metrics are averaged.
     pub metrics: MetricsWindow,
     warnings: Vec<ConfigWarning>,
@@ -58,23 +56,16 @@ pub struct Batching {
     pub compression: Compression,
 }
 
-/// How batches are sent, and sent again.
+/// When batches are acknowledged, and when given up. Waits between attempts and for answers are
+/// the client's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DeliveryRules {
     /// `acks` (`all`): who has to have a record before it is acknowledged.
     pub acks: Acks,
     /// `retries` (2147483647): attempts after the first.
     pub retries: u32,
-    /// `retry.backoff.ms` (100): the first wait before another attempt.
-    pub retry_backoff: Duration,
-    /// `retry.backoff.max.ms` (1000): the longest.
-    pub retry_backoff_max: Duration,
     /// `delivery.timeout.ms` (120 000): from a batch's first record to its outcome.
     pub delivery_timeout: Duration,
-    /// `request.timeout.ms` (30 000): the longest wait for an answer.
-    pub request_timeout: Duration,
-    /// `max.in.flight.requests.per.connection` (5).
-    pub max_in_flight: usize,
     /// `enable.idempotence` (true, where the rest allows it): no record twice, none out of order.
     pub idempotence: bool,
 }
@@ -125,44 +116,6 @@ pub enum Strategy {
     BuiltIn,
     /// Each partition in turn, whatever the key.
     RoundRobin,
-}
-
-/// What is kept of the cluster.
-#[derive(Debug, Clone, PartialEq)]
-pub struct MetadataRules {
-    /// `metadata.max.age.ms` (300 000): all of it is asked for at least this often.
-    pub max_age: Duration,
-    /// `metadata.max.idle.ms` (300 000): topics not produced to for so long are let go.
-    pub max_idle: Duration,
-    /// `metadata.recovery.strategy` (`rebootstrap`): whether to start from the bootstrap list
-    /// again when no known broker can be reached.
-    pub rebootstrap: bool,
-    /// `metadata.recovery.rebootstrap.trigger.ms` (300 000): after how long without metadata.
-    pub rebootstrap_trigger: Duration,
-}
-
-/// How brokers are connected to.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Connections {
-    /// `bootstrap.servers`: where the cluster is first asked, each `host:port`.
-    pub bootstrap_servers: Vec<String>,
-    /// `client.dns.lookup`: whether bootstrap names are first replaced by their canonical ones.
-    pub canonical_bootstrap: bool,
-    /// `reconnect.backoff.ms` (50): the first wait before a failed broker is dialled again.
-    pub reconnect_backoff: Duration,
-    /// `reconnect.backoff.max.ms` (1000): the longest.
-    pub reconnect_backoff_max: Duration,
-    /// `socket.connection.setup.timeout.ms` (10 000): time to connect.
-    pub setup_timeout: Duration,
-    /// `socket.connection.setup.timeout.max.ms` (30 000): the longest after failures.
-    pub setup_timeout_max: Duration,
-    /// `connections.max.idle.ms` (540 000): connections unused for so long are closed; none is
-    /// where it is negative.
-    pub max_idle: Option<Duration>,
-    /// `send.buffer.bytes` (131072), or the system's.
-    pub send_buffer: Option<usize>,
-    /// `receive.buffer.bytes` (32768), or the system's.
-    pub receive_buffer: Option<usize>,
 }
 
 /// How metrics are averaged.
@@ -218,11 +171,7 @@ impl Default for DeliveryRules {
         Self {
             acks: Acks::All,
             retries: i32::MAX.cast_unsigned(),
-            retry_backoff: Duration::from_millis(100),
-            retry_backoff_max: Duration::from_secs(1),
             delivery_timeout: Duration::from_mins(2),
-            request_timeout: Duration::from_secs(30),
-            max_in_flight: 5,
             idempotence: true,
         }
     }
@@ -235,33 +184,6 @@ impl Default for Partitioning {
             ignore_keys: false,
             adaptive: true,
             availability_timeout: Duration::ZERO,
-        }
-    }
-}
-
-impl Default for MetadataRules {
-    fn default() -> Self {
-        Self {
-            max_age: Duration::from_mins(5),
-            max_idle: Duration::from_mins(5),
-            rebootstrap: true,
-            rebootstrap_trigger: Duration::from_mins(5),
-        }
-    }
-}
-
-impl Default for Connections {
-    fn default() -> Self {
-        Self {
-            bootstrap_servers: Vec::new(),
-            canonical_bootstrap: false,
-            reconnect_backoff: Duration::from_millis(50),
-            reconnect_backoff_max: Duration::from_secs(1),
-            setup_timeout: Duration::from_secs(10),
-            setup_timeout_max: Duration::from_secs(30),
-            max_idle: Some(Duration::from_mins(9)),
-            send_buffer: Some(128 * 1024),
-            receive_buffer: Some(32 * 1024),
         }
     }
 }

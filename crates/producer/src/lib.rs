@@ -11,15 +11,18 @@ mod serializer;
 mod completion;
 mod delivery;
 
+mod partitioner;
+
 mod backoff;
 mod buffer_pool;
 
 pub use config::{
-    Acks, Batching, ConfigError, ConfigWarning, Connections, DeliveryRules, MetadataRules,
-    MetricsWindow, Partitioning, ProducerConfig, ProducerConfigBuilder, Strategy,
+    Acks, Batching, ConfigError, ConfigWarning, DeliveryRules, MetricsWindow, Partitioning,
+    ProducerConfig, ProducerConfigBuilder, Strategy,
 };
 pub use delivery::Delivery;
 pub use error::{DeliveryError, Failure, Field, SendError};
 pub use interceptor::Interceptor;
+pub use partitioner::{Choice, Partitioner, RoundRobin};
 pub use record::{InvalidRecord, Record, RecordHeader, RecordMetadata};
 pub use serializer::{BytesSerializer, NumberSerializer, SerializeError, Serializer, Target};

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
+use klamm_client::ClientConfig;
 use klamm_records::{Codec, Compression, Levels};
 
 use crate::config::by_name::LINGER_MS_MAX;
 use crate::config::error::{ConfigError, ConfigWarning};
 use crate::config::value::INT_MAX;
 use crate::config::{
-    Acks, Batching, Connections, DeliveryRules, MetadataRules, MetricsWindow, Partitioning,
-    ProducerConfig, Strategy,
+    Acks, Batching, DeliveryRules, MetricsWindow, Partitioning, ProducerConfig, Strategy,
 };
 
 /// With idempotence a broker remembers so many batches of a producer and partition.
@@ -22,7 +22,7 @@ const IN_FLIGHT_MAX_IDEMPOTENT: usize = 5;
 /// use klamm_producer::{Acks, ProducerConfig};
 ///
 /// let config = ProducerConfig::builder()
-///     .bootstrap_servers(["127.0.0.1:9092"])
+///     .bootstrap_servers("127.0.0.1:9092")?
 ///     .linger(Duration::from_millis(20))
 ///     .set("compression.type", "lz4")?
 ///     .build()?;
@@ -31,7 +31,6 @@ const IN_FLIGHT_MAX_IDEMPOTENT: usize = 5;
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct ProducerConfigBuilder {
-    pub(super) client_id: Option<String>,
     pub(super) batching: Batching,
     pub(super) codec: Codec,
     pub(super) levels: Levels,
@@ -39,11 +38,10 @@ pub struct ProducerConfigBuilder {
     /// What the user said; the default depends on the rest.
     pub(super) idempotence: Option<bool>,
     pub(super) delivery_timeout: Option<Duration>,
-    pub(super) reconnect_backoff: Option<Duration>,
-    pub(super) reconnect_backoff_max: Option<Duration>,
+    pub(super) reconnect_backoff_set: bool,
+    pub(super) reconnect_backoff_max_set: bool,
     pub(super) partitioning: Partitioning,
-    pub(super) metadata: MetadataRules,
-    pub(super) connections: Connections,
+    pub(super) client: ClientConfig,
     pub(super) metrics: MetricsWindow,
     pub(super) warnings: Vec<ConfigWarning>,
 }
@@ -61,20 +59,18 @@ macro_rules! setters {
 }
 
 impl ProducerConfigBuilder {
-    /// `bootstrap.servers`: each `host:port`.
-    #[must_use]
-    pub fn bootstrap_servers<S: Into<String>>(
-        mut self,
-        servers: impl IntoIterator<Item = S>,
-    ) -> Self {
-        self.connections.bootstrap_servers = servers.into_iter().map(Into::into).collect();
-        self
+    /// `bootstrap.servers`: `host:port`, with commas between.
+    ///
+    /// # Errors
+    /// [`ConfigError::Client`] for anything else.
+    pub fn bootstrap_servers(self, servers: &str) -> Result<Self, ConfigError> {
+        self.set("bootstrap.servers", servers)
     }
 
     /// `client.id`
     #[must_use]
-    pub fn client_id(mut self, id: impl Into<String>) -> Self {
-        self.client_id = Some(id.into()).filter(|id| !id.is_empty());
+    pub fn client_id(mut self, id: &str) -> Self {
+        self.client.client_id = id.into();
         self
     }
 
@@ -107,15 +103,15 @@ impl ProducerConfigBuilder {
         /// `retries`
         retries: u32 => delivery.retries;
         /// `retry.backoff.ms`
-        retry_backoff: Duration => delivery.retry_backoff;
+        retry_backoff: Duration => client.retry_backoff;
         /// `retry.backoff.max.ms`
-        retry_backoff_max: Duration => delivery.retry_backoff_max;
+        retry_backoff_max: Duration => client.retry_backoff_max;
         /// `delivery.timeout.ms`
         delivery_timeout: Duration => delivery_timeout;
         /// `request.timeout.ms`
-        request_timeout: Duration => delivery.request_timeout;
+        request_timeout: Duration => client.request_timeout;
         /// `max.in.flight.requests.per.connection`
-        max_in_flight: usize => delivery.max_in_flight;
+        max_in_flight: usize => client.max_in_flight;
         /// `enable.idempotence`
         idempotence: bool => idempotence;
         /// `partitioner.class`
@@ -127,24 +123,19 @@ impl ProducerConfigBuilder {
         /// `partitioner.availability.timeout.ms`
         availability_timeout: Duration => partitioning.availability_timeout;
         /// `metadata.max.age.ms`
-        metadata_max_age: Duration => metadata.max_age;
+        metadata_max_age: Duration => client.metadata_max_age;
         /// `metadata.max.idle.ms`
-        metadata_max_idle: Duration => metadata.max_idle;
-        /// `reconnect.backoff.ms`
-        reconnect_backoff: Duration => reconnect_backoff;
-        /// `reconnect.backoff.max.ms`
-        reconnect_backoff_max: Duration => reconnect_backoff_max;
+        metadata_max_idle: Duration => client.metadata_max_idle;
         /// `connections.max.idle.ms`
-        connections_max_idle: Duration => connections.max_idle;
+        connections_max_idle: Duration => client.connections_max_idle;
     }
 
     /// Sees that all settings are in range and go together.
     ///
     /// # Errors
-    /// [`ConfigError::Missing`] without bootstrap servers, [`ConfigError::Unreadable`] where one
-    /// is no `host:port`, [`ConfigError::OutOfRange`], [`ConfigError::Conflict`].
+    /// [`ConfigError::OutOfRange`], [`ConfigError::Conflict`], and [`ConfigError::Client`], without
+    /// bootstrap servers, too.
     pub fn build(mut self) -> Result<ProducerConfig, ConfigError> {
-        self.check_bootstrap()?;
         self.check_ranges()?;
         self.batching.batch_size = self.batching.batch_size.max(1);
         let linger_max = Duration::from_millis(LINGER_MS_MAX);
@@ -153,42 +144,17 @@ impl ProducerConfigBuilder {
         self.settle_idempotence()?;
         self.settle_delivery_timeout()?;
         self.settle_reconnect_backoff();
-        self.note_constant_waits();
+        let odd = self.client.check()?;
+        self.warnings
+            .extend(odd.into_iter().map(ConfigWarning::Client));
         Ok(ProducerConfig {
-            client_id: self.client_id,
             batching: self.batching,
             delivery: self.delivery,
             partitioning: self.partitioning,
-            metadata: self.metadata,
-            connections: self.connections,
+            client: self.client,
             metrics: self.metrics,
             warnings: self.warnings,
         })
-    }
-
-    fn check_bootstrap(&self) -> Result<(), ConfigError> {
-        let servers = &self.connections.bootstrap_servers;
-        if servers.is_empty() {
-            return Err(ConfigError::Missing {
-                name: "bootstrap.servers",
-                expected: "a list of host:port",
-            });
-        }
-        let is_address = |server: &String| {
-            server.rsplit_once(':').is_some_and(|(host, port)| {
-                let bracketed = host.starts_with('[') && host.ends_with(']') && host.len() > 2;
-                let plain = !host.is_empty() && !host.contains([':', '[', ']', '/']);
-                (bracketed || plain) && port.parse::<u16>().is_ok()
-            })
-        };
-        match servers.iter().find(|server| !is_address(server)) {
-            None => Ok(()),
-            Some(server) => Err(ConfigError::Unreadable {
-                name: "bootstrap.servers".to_owned(),
-                value: server.clone(),
-                expected: "host:port, or [address]:port for IPv6".to_owned(),
-            }),
-        }
     }
 
     /// What the typed methods may have been given beyond Kafka's ranges.
@@ -197,7 +163,7 @@ impl ProducerConfigBuilder {
         let millis = |wait: Duration| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
         let delivery = &self.delivery;
         let timeout = self.delivery_timeout.unwrap_or_default();
-        let idle = millis(self.metadata.max_idle);
+        let idle = self.client.metadata_max_idle.map_or(5_000, millis);
         let long_max = i64::MAX.unsigned_abs();
         for (name, value, least, most) in [
             ("batch.size", self.batching.batch_size as u64, 0, int_max),
@@ -211,14 +177,14 @@ impl ProducerConfigBuilder {
             ("retries", delivery.retries.into(), 0, int_max),
             (
                 "request.timeout.ms",
-                millis(delivery.request_timeout),
+                millis(self.client.request_timeout),
                 0,
                 int_max,
             ),
             ("delivery.timeout.ms", millis(timeout), 0, int_max),
             (
                 "max.in.flight.requests.per.connection",
-                delivery.max_in_flight as u64,
+                self.client.max_in_flight as u64,
                 1,
                 int_max,
             ),
@@ -251,9 +217,9 @@ impl ProducerConfigBuilder {
                 "idempotence needs retries",
             ),
             (
-                delivery.max_in_flight > IN_FLIGHT_MAX_IDEMPOTENT,
+                self.client.max_in_flight > IN_FLIGHT_MAX_IDEMPOTENT,
                 "max.in.flight.requests.per.connection",
-                delivery.max_in_flight.to_string(),
+                self.client.max_in_flight.to_string(),
                 "idempotence allows 5 at most",
             ),
         ];
@@ -280,7 +246,7 @@ impl ProducerConfigBuilder {
 
     fn settle_delivery_timeout(&mut self) -> Result<(), ConfigError> {
         let int_max = Duration::from_millis(INT_MAX.unsigned_abs());
-        let least = self.batching.linger + self.delivery.request_timeout;
+        let least = self.batching.linger + self.client.request_timeout;
         let least = least.min(int_max);
         match self.delivery_timeout {
             Some(timeout) if timeout < least => {
@@ -304,36 +270,14 @@ impl ProducerConfigBuilder {
         Ok(())
     }
 
+    /// One that was set alone is constant.
     fn settle_reconnect_backoff(&mut self) {
-        let connections = &mut self.connections;
-        match (self.reconnect_backoff, self.reconnect_backoff_max) {
-            (None, None) => {}
-            (Some(first), Some(most)) => {
-                connections.reconnect_backoff = first;
-                connections.reconnect_backoff_max = most;
-            }
-            (None, Some(most)) => connections.reconnect_backoff_max = most,
-            (Some(first), None) => {
-                connections.reconnect_backoff = first;
-                connections.reconnect_backoff_max = first;
-                let value = first.as_millis().to_string();
-                let reason = "reconnect.backoff.ms alone was set, so the wait is constant";
-                self.adjusted("reconnect.backoff.max.ms", value, reason);
-            }
-        }
-    }
-
-    fn note_constant_waits(&mut self) {
-        let reason = "its maximum is smaller, so the wait is constant";
-        let delivery = &self.delivery;
-        if delivery.retry_backoff_max < delivery.retry_backoff {
-            let value = delivery.retry_backoff_max.as_millis().to_string();
-            self.adjusted("retry.backoff.ms", value, reason);
-        }
-        let connections = &self.connections;
-        if connections.setup_timeout_max < connections.setup_timeout {
-            let value = connections.setup_timeout_max.as_millis().to_string();
-            self.adjusted("socket.connection.setup.timeout.ms", value, reason);
+        if self.reconnect_backoff_set && !self.reconnect_backoff_max_set {
+            let first = self.client.reconnect_backoff;
+            self.client.reconnect_backoff_max = first;
+            let value = first.as_millis().to_string();
+            let reason = "reconnect.backoff.ms alone was set, so the wait is constant";
+            self.adjusted("reconnect.backoff.max.ms", value, reason);
         }
     }
 

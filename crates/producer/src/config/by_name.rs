@@ -19,8 +19,7 @@ impl ProducerConfigBuilder {
         let known = self.set_batching(given)?
             || self.set_delivery(given)?
             || self.set_partitioning(given)?
-            || self.set_metadata(given)?
-            || self.set_connections(given)?
+            || self.set_client(given)?
             || self.set_rest(given)?;
         if !known {
             let name = name.to_owned();
@@ -76,14 +75,7 @@ impl ProducerConfigBuilder {
             "retries" => {
                 self.delivery.retries = given.number(0..=i32::MAX)?.cast_unsigned();
             }
-            "retry.backoff.ms" => self.delivery.retry_backoff = given.millis()?,
-            "retry.backoff.max.ms" => self.delivery.retry_backoff_max = given.millis()?,
             "delivery.timeout.ms" => self.delivery_timeout = Some(given.short_millis()?),
-            "request.timeout.ms" => self.delivery.request_timeout = given.short_millis()?,
-            "max.in.flight.requests.per.connection" => {
-                let most = given.number(1..=i32::MAX)?;
-                self.delivery.max_in_flight = most.cast_unsigned() as usize;
-            }
             "enable.idempotence" => self.idempotence = Some(given.flag()?),
             "transactional.id" => {
                 return Err(ConfigError::Refused {
@@ -121,64 +113,14 @@ impl ProducerConfigBuilder {
         Ok(true)
     }
 
-    fn set_metadata(&mut self, given: Given<'_>) -> Result<bool, ConfigError> {
-        let metadata = &mut self.metadata;
+    /// What all clients have. What would make a connection secure is refused before.
+    fn set_client(&mut self, given: Given<'_>) -> Result<bool, ConfigError> {
         match given.name {
-            "metadata.max.age.ms" => metadata.max_age = given.millis()?,
-            "metadata.max.idle.ms" => {
-                let millis = given.number(5_000..=i64::MAX)?;
-                metadata.max_idle = std::time::Duration::from_millis(millis.unsigned_abs());
-            }
-            "metadata.recovery.strategy" => {
-                metadata.rebootstrap = match given.value.trim() {
-                    text if text.eq_ignore_ascii_case("rebootstrap") => true,
-                    text if text.eq_ignore_ascii_case("none") => false,
-                    _ => return Err(given.unreadable("none or rebootstrap")),
-                };
-            }
-            "metadata.recovery.rebootstrap.trigger.ms" => {
-                metadata.rebootstrap_trigger = given.millis()?;
-            }
-            _ => return Ok(false),
+            "reconnect.backoff.ms" => self.reconnect_backoff_set = true,
+            "reconnect.backoff.max.ms" => self.reconnect_backoff_max_set = true,
+            _ => {}
         }
-        Ok(true)
-    }
-
-    fn set_connections(&mut self, given: Given<'_>) -> Result<bool, ConfigError> {
-        let connections = &mut self.connections;
-        match given.name {
-            "bootstrap.servers" => connections.bootstrap_servers = given.list(),
-            "client.id" => {
-                let id = given.value.trim();
-                self.client_id = (!id.is_empty()).then(|| id.to_owned());
-            }
-            "client.dns.lookup" => {
-                connections.canonical_bootstrap = match given.value.trim() {
-                    "use_all_dns_ips" => false,
-                    "resolve_canonical_bootstrap_servers_only" => true,
-                    _ => {
-                        return Err(given.unreadable(
-                            "use_all_dns_ips or resolve_canonical_bootstrap_servers_only",
-                        ));
-                    }
-                };
-            }
-            "reconnect.backoff.ms" => self.reconnect_backoff = Some(given.millis()?),
-            "reconnect.backoff.max.ms" => self.reconnect_backoff_max = Some(given.millis()?),
-            "socket.connection.setup.timeout.ms" => connections.setup_timeout = given.millis()?,
-            "socket.connection.setup.timeout.max.ms" => {
-                connections.setup_timeout_max = given.millis()?;
-            }
-            "connections.max.idle.ms" => {
-                let millis = given.number(i64::MIN..=i64::MAX)?;
-                let millis = u64::try_from(millis).ok();
-                connections.max_idle = millis.map(std::time::Duration::from_millis);
-            }
-            "send.buffer.bytes" => connections.send_buffer = given.socket_buffer()?,
-            "receive.buffer.bytes" => connections.receive_buffer = given.socket_buffer()?,
-            _ => return Ok(false),
-        }
-        Ok(true)
+        Ok(self.client.set(given.name, given.value)?)
     }
 
     /// Metrics, security, and what has no effect here.
@@ -202,17 +144,6 @@ impl ProducerConfigBuilder {
             "metric.reporters" => self.unused(given.name, "metrics are read from the producer"),
             "key.serializer" | "value.serializer" | "interceptor.classes" => {
                 self.unused(given.name, "it is given to the producer's builder, in code");
-            }
-            "security.protocol" => {
-                if !given.value.trim().eq_ignore_ascii_case("PLAINTEXT") {
-                    return Err(match given.value.trim().to_ascii_uppercase().as_str() {
-                        "SSL" | "SASL_PLAINTEXT" | "SASL_SSL" => ConfigError::Refused {
-                            name: given.name.to_owned(),
-                            reason: "connections are PLAINTEXT alone, without encryption or login",
-                        },
-                        _ => given.unreadable("PLAINTEXT"),
-                    });
-                }
             }
             "security.providers" => self.unused(given.name, "it belongs to the Java platform"),
             name if name.starts_with("ssl.") || name.starts_with("sasl.") => {

@@ -49,14 +49,9 @@ pub enum ConfigError {
         /// What has to hold.
         rule: &'static str,
     },
-    /// A setting that there is no default for.
-    #[error("{name} has to be set: {expected}")]
-    Missing {
-        /// The setting.
-        name: &'static str,
-        /// What it takes.
-        expected: &'static str,
-    },
+    /// One of the settings that all clients have.
+    #[error(transparent)]
+    Client(#[from] klamm_client::ConfigError),
 }
 
 /// A setting that is odd, and was let pass.
@@ -74,6 +69,8 @@ pub enum ConfigWarning {
         /// Why.
         reason: &'static str,
     },
+    /// Of a setting that all clients have.
+    Client(klamm_client::ConfigWarning),
     /// A default was changed so that it goes with what was set.
     Adjusted {
         /// The setting whose default was changed.
@@ -90,6 +87,7 @@ impl fmt::Display for ConfigWarning {
         match self {
             Self::Unknown { name } => write!(f, "unknown setting {name}"),
             Self::Unused { name, reason } => write!(f, "{name} has no effect: {reason}"),
+            Self::Client(warning) => warning.fmt(f),
             Self::Adjusted {
                 name,
                 value,

@@ -72,26 +72,11 @@ impl Given<'_> {
         Ok(size.cast_unsigned() as usize)
     }
 
-    /// Bytes of a socket's buffer; -1 is the system's.
-    pub(super) fn socket_buffer(self) -> Result<Option<usize>, ConfigError> {
-        let size = self.number(-1..=i32::MAX)?;
-        Ok(usize::try_from(size).ok())
-    }
-
     pub(super) fn flag(self) -> Result<bool, ConfigError> {
         match self.value.trim() {
             text if text.eq_ignore_ascii_case("true") => Ok(true),
             text if text.eq_ignore_ascii_case("false") => Ok(false),
             _ => Err(self.unreadable("true or false")),
         }
-    }
-
-    /// Comma-separated, blanks around an entry not counted, empty entries left out.
-    pub(super) fn list(self) -> Vec<String> {
-        let entries = self.value.split(',').map(str::trim);
-        entries
-            .filter(|entry| !entry.is_empty())
-            .map(str::to_owned)
-            .collect()
     }
 }
