@@ -28,7 +28,10 @@ pub use cluster::{Cluster, Partition, Topic};
 pub use config::{ClientConfig, ConfigError, ConfigWarning, RecoveryStrategy};
 pub use guest::Guest;
 pub use metadata::{LeaderChange, Metadata, MetadataError, TopicError};
-pub use network_client::{Action, ConnectionId, Event, LeastLoaded, NetworkClient, NoNodes};
+pub use network_client::{
+    Action, ConnectionId, Event, FinalizedFeatures, LeastLoaded, NetworkClient, NoNodes,
+    NodeVersions, Stats,
+};
 pub use node::{Node, NodeId};
 pub use requests::{RequestFailure, Requests, RequestsGuest, Target};
 pub use task::{ClientHandle, ClientTask};

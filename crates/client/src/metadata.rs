@@ -244,7 +244,7 @@ impl Metadata {
         self.shared.state.lock().closed
     }
 
-    /// How long until a refresh is due: 0 if it is now.
+    /// When a refresh is due; `now` or earlier if it is.
     pub(crate) fn due_at(&self, now: Instant) -> Instant {
         self.shared.state.lock().due_at(now)
     }
@@ -278,11 +278,9 @@ impl Metadata {
         self.shared.state.lock().failed(now);
     }
 
-    /// Notes that a refresh failed for good.
-    pub(crate) fn failed_fatally(&self, failure: Failure, now: Instant) {
-        let mut state = self.shared.state.lock();
-        state.failed(now);
-        state.fatal = Some(failure);
+    /// Tells those who wait why there will be no refresh.
+    pub(crate) fn failed_fatally(&self, failure: Failure) {
+        self.shared.state.lock().fatal = Some(failure);
         self.shared.news.send_modify(|news| news.fatal += 1);
     }
 
