@@ -92,6 +92,9 @@ pub(crate) struct Batch {
     /// Whether records may still be appended.
     open: bool,
     record_count: u32,
+    /// The most that its largest record can take.
+    record_size_max: usize,
+    compression_ratio: Option<f32>,
     created: Instant,
     /// How often it was put back to be sent again.
     attempts: u32,
@@ -140,6 +143,8 @@ impl Batch {
             content: Content::Building(RecordBatchBuilder::over(plan.options(), buffer)),
             open: true,
             record_count: 0,
+            record_size_max: 0,
+            compression_ratio: None,
             created: now,
             attempts: 0,
             not_before: None,
@@ -169,10 +174,16 @@ impl Batch {
             return None;
         };
         self.record_count = index + 1;
+        self.record_size_max = self.record_size_max.max(draft.size_max);
         if builder.is_full() {
             self.open = false;
         }
-        Some(Receipt::new(index, draft.timestamp_ms, draft.key, draft.value))
+        Some(Receipt::new(
+            index,
+            draft.timestamp_ms,
+            draft.key,
+            draft.value,
+        ))
     }
 
     /// Adds somebody who wants to hear of a record.
@@ -195,6 +206,15 @@ impl Batch {
 
     pub(crate) fn record_count(&self) -> u32 {
         self.record_count
+    }
+
+    /// What compressing kept of the records' size, once it is sealed.
+    pub(crate) fn compression_ratio(&self) -> Option<f32> {
+        self.compression_ratio
+    }
+
+    pub(crate) fn record_size_max(&self) -> usize {
+        self.record_size_max
     }
 
     pub(crate) fn created(&self) -> Instant {
@@ -266,22 +286,18 @@ impl Batch {
     }
 
     /// Makes it ready to be sent: compresses the records and writes the header, with the
-    /// producer's mark if it has one. Returns its bytes, and what compressing kept of their size
-    /// if that was done now.
+    /// producer's mark if it has one. Returns its bytes.
     ///
     /// # Errors
     /// [`CloseError`] of the codec.
-    pub(crate) fn seal(
-        &mut self,
-        codecs: &mut Codecs,
-    ) -> Result<(Bytes, Option<f32>), CloseError> {
+    pub(crate) fn seal(&mut self, codecs: &mut Codecs) -> Result<Bytes, CloseError> {
         self.open = false;
         if let Content::Building(builder) = &mut self.content {
             if let Some(stamp) = self.stamp {
                 builder.set_producer(stamp)?;
             }
             builder.close(codecs)?;
-            let ratio = builder.compression_ratio();
+            self.compression_ratio = builder.compression_ratio();
             let header = *builder.header()?;
             let Content::Building(builder) = std::mem::replace(&mut self.content, Content::Spent)
             else {
@@ -292,13 +308,13 @@ impl Batch {
                 header,
                 bytes: bytes.clone(),
             };
-            return Ok((bytes, ratio));
+            return Ok(bytes);
         }
         if self.is_restamped() {
             self.restamp();
         }
         match &self.content {
-            Content::Sealed { bytes, .. } => Ok((bytes.clone(), None)),
+            Content::Sealed { bytes, .. } => Ok(bytes.clone()),
             Content::Building(_) | Content::Spent => {
                 unreachable!("a batch that is done is not sent")
             }

@@ -184,6 +184,16 @@ pub enum Failure {
     /// The producer failed for good for another reason, which is this.
     #[error("the producer cannot go on: {0}")]
     ProducerFailed(Arc<Failure>),
+    /// The call that sent the record failed, for this reason. Only interceptors see it: the caller
+    /// has the [`SendError`].
+    #[error("{0}")]
+    CallFailed(Arc<str>),
+    /// The system had no memory for a batch.
+    #[error("the system did not give {size} bytes for a batch")]
+    OutOfMemory {
+        /// The bytes that were asked for.
+        size: usize,
+    },
     /// The batch could not be finished: a codec failed.
     #[error("the batch could not be built: {0}")]
     Unbuildable(klamm_records::CloseError),
@@ -196,6 +206,7 @@ impl Failure {
             Self::TopicMissing { .. }
             | Self::PartitionMissing { .. }
             | Self::BufferExhausted { .. }
+            | Self::OutOfMemory { .. }
             | Self::Expired { .. }
             | Self::BatchRefused => true,
             Self::Broker { code, .. } => code.is_retriable(),
@@ -206,6 +217,7 @@ impl Failure {
             | Self::RecordRefused { .. }
             | Self::UnsupportedVersion(_)
             | Self::Closed
+            | Self::CallFailed(_)
             | Self::ProducerFailed(_)
             | Self::Unbuildable(_) => false,
         }

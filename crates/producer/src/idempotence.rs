@@ -81,7 +81,9 @@ impl Numbering {
 
     /// Whether a batch with that sequence is the one that the broker expects next.
     fn is_next(&self, base: Sequence) -> bool {
-        let expected = self.last_acked.map_or(Sequence::ZERO, |last| last.advance(1));
+        let expected = self
+            .last_acked
+            .map_or(Sequence::ZERO, |last| last.advance(1));
         base == expected
     }
 
@@ -103,7 +105,10 @@ impl Numbering {
     }
 
     fn remove(&mut self, base: Sequence) -> Option<Numbered> {
-        let at = self.in_flight.iter().position(|numbered| numbered.base == base)?;
+        let at = self
+            .in_flight
+            .iter()
+            .position(|numbered| numbered.base == base)?;
         self.in_flight.remove(at)
     }
 }
@@ -237,26 +242,35 @@ impl Idempotence {
         }
     }
 
-    /// A batch was written, or had been before.
+    /// A batch was written, or had been before. One that got another mark since it was sent was
+    /// written under the former: its new sequences are nobody's, so all begin anew once more.
     pub(crate) fn acked(
         &mut self,
         partition: &TopicPartition,
         stamp: ProducerStamp,
+        is_restamped: bool,
         base_offset: Offset,
     ) {
+        if self.is_fatal {
+            return;
+        }
         let Some(numbering) = self.partitions.get_mut(partition) else {
             return;
         };
         let Some(numbered) = numbering.remove(stamp.base_sequence) else {
             return;
         };
+        if is_restamped {
+            self.ask_restart(partition);
+            return;
+        }
         if numbering.identity.at(stamp.base_sequence) != stamp {
             return;
         }
         let last = numbered.base.advance(numbered.count - 1);
-        let grows = numbering.last_acked.is_none_or(|acked| {
-            last.get().wrapping_sub(acked.get()) & i32::MAX < 1 << 30
-        });
+        let grows = numbering
+            .last_acked
+            .is_none_or(|acked| last.get().wrapping_sub(acked.get()) & i32::MAX < 1 << 30);
         if grows {
             numbering.last_acked = Some(last);
         }
@@ -285,9 +299,8 @@ impl Idempotence {
         };
         if let Some(numbered) = numbering.remove(base) {
             let behind = numbered.base.advance(numbered.count);
-            let later = |known: Sequence| {
-                behind.get().wrapping_sub(known.get()) & i32::MAX < 1 << 30
-            };
+            let later =
+                |known: Sequence| behind.get().wrapping_sub(known.get()) & i32::MAX < 1 << 30;
             if numbering.unresolved.is_none_or(later) {
                 numbering.unresolved = Some(behind);
             }
@@ -304,13 +317,18 @@ impl Idempotence {
         let Some(numbering) = self.partitions.get_mut(partition) else {
             return;
         };
-        let whole = numbering.in_flight.iter().position(|numbered| numbered.base == base);
+        let whole = numbering
+            .in_flight
+            .iter()
+            .position(|numbered| numbered.base == base);
         let Some(at) = whole else { return };
         numbering.in_flight.remove(at);
         let mut base = base;
         for (step, count) in counts.iter().enumerate() {
             let count = count.cast_signed();
-            numbering.in_flight.insert(at + step, Numbered { base, count });
+            numbering
+                .in_flight
+                .insert(at + step, Numbered { base, count });
             base = base.advance(count);
         }
     }
@@ -379,7 +397,9 @@ impl DrainRules for Idempotence {
             Some(numbering) => numbering,
             None => {
                 let name = partition.clone();
-                self.partitions.entry(name).or_insert_with(|| Numbering::new(identity))
+                self.partitions
+                    .entry(name)
+                    .or_insert_with(|| Numbering::new(identity))
             }
         };
         if numbering.identity != identity {

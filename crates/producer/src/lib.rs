@@ -5,16 +5,24 @@
 mod config;
 mod error;
 mod interceptor;
+mod metrics;
+mod producer;
 mod record;
 mod serializer;
 
 mod completion;
 mod delivery;
 
+mod accumulator;
+mod backoff;
+mod batch;
+mod buffer_pool;
 mod partitioner;
 
-mod backoff;
-mod buffer_pool;
+mod idempotence;
+mod lifecycle;
+mod sender;
+mod time;
 
 pub use config::{
     Acks, Batching, ConfigError, ConfigWarning, DeliveryRules, MetricsWindow, Partitioning,
@@ -23,6 +31,8 @@ pub use config::{
 pub use delivery::Delivery;
 pub use error::{DeliveryError, Failure, Field, SendError};
 pub use interceptor::Interceptor;
+pub use metrics::Metric;
 pub use partitioner::{Choice, Partitioner, RoundRobin};
+pub use producer::{BuildError, FlushError, Producer, ProducerBuilder};
 pub use record::{InvalidRecord, Record, RecordHeader, RecordMetadata};
 pub use serializer::{BytesSerializer, NumberSerializer, SerializeError, Serializer, Target};

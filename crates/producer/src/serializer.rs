@@ -24,6 +24,11 @@ pub trait Serializer<T: ?Sized>: Send + Sync {
         scratch: &'a mut Vec<u8>,
     ) -> Result<&'a [u8], SerializeError>;
 
+    /// Whether `scratch` is ever written to; if not, none is kept ready.
+    fn uses_scratch(&self) -> bool {
+        true
+    }
+
     /// Called once, when the producer has been closed.
     fn close(&self) {}
 }
@@ -63,6 +68,10 @@ macro_rules! holds_its_bytes {
                 _scratch: &'a mut Vec<u8>,
             ) -> Result<&'a [u8], SerializeError> {
                 Ok(data.as_ref())
+            }
+
+            fn uses_scratch(&self) -> bool {
+                false
             }
         }
     )*};

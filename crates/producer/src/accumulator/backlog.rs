@@ -204,15 +204,13 @@ impl Backlog {
             {
                 batch.set_stamp(stamp);
             }
+            let is_new = !batch.was_sent();
             batch.sent_to(active.leader.and_then(|leader| leader.epoch));
             let sealed = batch.seal(codecs);
-            let sealed = sealed.map(|(bytes, ratio)| {
-                if let Some(ratio) = ratio {
-                    let topic = self.accumulator.topic(&batch.partition().topic);
-                    topic.observe(self.accumulator.rules.compression.codec(), ratio);
-                }
-                bytes
-            });
+            if is_new && let Some(ratio) = batch.compression_ratio() {
+                let topic = self.accumulator.topic(&batch.partition().topic);
+                topic.observe(self.accumulator.rules.compression.codec(), ratio);
+            }
             size += batch.size();
             drained.push(Drained { batch, sealed });
         }
@@ -276,7 +274,12 @@ impl Backlog {
     pub(crate) fn is_empty(&self) -> bool {
         let has_none = |queue: &PartitionQueue| queue.lock().batches.is_empty();
         self.active.iter().all(|active| has_none(&active.queue))
-            && self.accumulator.listed.lock().iter().all(|queue| has_none(queue))
+            && self
+                .accumulator
+                .listed
+                .lock()
+                .iter()
+                .all(|queue| has_none(queue))
     }
 
     fn queue_of(&self, partition: &TopicPartition) -> Arc<PartitionQueue> {
@@ -311,7 +314,9 @@ fn look_at(
         return true;
     }
     let Some(leader) = active.leader else {
-        found.unknown_leaders.push(Arc::clone(&active.queue.name().topic));
+        found
+            .unknown_leaders
+            .push(Arc::clone(&active.queue.name().topic));
         return true;
     };
     if let Some(until) = head.backs_off_until(leader.epoch, now) {

@@ -92,7 +92,11 @@ impl PartitionQueue {
                         .stamp()
                         .is_some_and(|queued| is_before(queued.base_sequence, stamp.base_sequence))
                 };
-                state.batches.iter().take_while(|queued| comes_first(queued)).count()
+                state
+                    .batches
+                    .iter()
+                    .take_while(|queued| comes_first(queued))
+                    .count()
             }
         };
         state.batches.insert(at, batch);

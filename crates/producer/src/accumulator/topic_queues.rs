@@ -68,7 +68,10 @@ impl TopicQueues {
         queue
     }
 
-    pub(crate) fn with_queues<T>(&self, look: impl FnOnce(&[Option<Arc<PartitionQueue>>]) -> T) -> T {
+    pub(crate) fn with_queues<T>(
+        &self,
+        look: impl FnOnce(&[Option<Arc<PartitionQueue>>]) -> T,
+    ) -> T {
         look(&self.queues.load())
     }
 

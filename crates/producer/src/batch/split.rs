@@ -28,6 +28,7 @@ impl Batch {
         let Self {
             completion,
             holding,
+            record_size_max,
             created,
             attempts,
             stamp,
@@ -37,10 +38,12 @@ impl Batch {
         } = *self;
         let whole = match holding {
             Holding::Own(memory) => Arc::new(memory),
-            Holding::Shared { _of_the_whole: whole } => whole,
+            Holding::Shared {
+                _of_the_whole: whole,
+            } => whole,
         };
         let mut notes = notes.into_iter().peekable();
-        let mut first = 0;
+        let mut first: u32 = 0;
         let mut links = Vec::with_capacity(built.len());
         let mut parts = Vec::with_capacity(built.len());
         for builder in built {
@@ -53,6 +56,8 @@ impl Batch {
                 content: Content::Building(builder),
                 open: false,
                 record_count: count,
+                record_size_max,
+                compression_ratio: None,
                 created,
                 attempts,
                 not_before: None,
@@ -101,7 +106,8 @@ impl Batch {
             }
             let part = parts.last_mut()?;
             let (key, value) = (record.key, record.value);
-            part.append(record.timestamp_ms, key, value, &headers).ok()?;
+            part.append(record.timestamp_ms, key, value, &headers)
+                .ok()?;
         }
         Some(parts)
     }
