@@ -178,6 +178,30 @@ pub(crate) struct ClusterParts {
 }
 
 impl ClusterParts {
+    /// Leaders whose address is not known are none. Topics that have such are built anew.
+    pub(crate) fn drop_unknown_leaders(&mut self) {
+        let Self { nodes, topics, .. } = self;
+        let unknown = |partition: &Partition| {
+            let leader = partition.leader;
+            leader.is_some_and(|leader| !nodes.contains_key(&leader))
+        };
+        for topic in topics.values_mut() {
+            if topic.partitions.iter().any(unknown) {
+                let mut partitions = topic.partitions.clone();
+                for partition in &mut partitions {
+                    partition.leader = partition.leader.filter(|leader| nodes.contains_key(leader));
+                }
+                *topic = Arc::new(Topic::new(
+                    topic.name.clone(),
+                    topic.id,
+                    topic.is_internal,
+                    partitions,
+                    topic.last_use.clone(),
+                ));
+            }
+        }
+    }
+
     pub(crate) fn build(self, version: u64) -> Cluster {
         let mut led_by: HashMap<NodeId, Vec<TopicPartition>> = HashMap::new();
         let mut names = HashMap::new();

@@ -4,10 +4,16 @@ use std::time::Instant;
 
 use crate::answer::Answer;
 use crate::network_client::NetworkClient;
+use crate::task::ClientHandle;
 
 /// Shares the client's task and its [`NetworkClient`]: the sender of a producer, a fetcher, the
 /// queue behind [`Requests`](crate::Requests). Synchronous; it must not block.
 pub trait Guest: Send + 'static {
+    /// The task begins. The handle is for those outside who have something for this guest to do.
+    fn started(&mut self, handle: &ClientHandle) {
+        let _ = handle;
+    }
+
     /// Has a look around and sends what there is to send. Called after every batch of events,
     /// when the time that it named has come, and after
     /// [`ClientHandle::wake`](crate::ClientHandle::wake).

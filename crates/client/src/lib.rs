@@ -21,6 +21,8 @@ mod network_client;
 mod node;
 mod requests;
 mod task;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 
 pub use answer::{Answer, AnswerError, Failure, NotReady, RequestId, SendOptions};
 pub use bootstrap::{BootstrapAddress, BootstrapError, resolvable};

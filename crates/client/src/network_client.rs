@@ -95,6 +95,7 @@ impl NetworkClient {
             closed: false,
             config: ClientConfig {
                 request_timeout: config.request_timeout.min(FOREVER),
+                reconnect_backoff: config.reconnect_backoff.min(FOREVER),
                 connections_max_idle: config.connections_max_idle.map(|idle| idle.min(FOREVER)),
                 rebootstrap_trigger: config.rebootstrap_trigger.min(FOREVER),
                 ..config

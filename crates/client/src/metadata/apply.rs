@@ -83,6 +83,7 @@ impl State {
         for topic in &response.topics {
             self.take_topic(topic, &before, &mut parts, &mut taken);
         }
+        parts.drop_unknown_leaders();
         let tracked = &self.topics;
         self.epochs.retain(|name, _| tracked.contains_key(name));
         for error in &self.topic_errors {

@@ -57,18 +57,22 @@ impl State {
         self.cluster = Arc::new(parts.build(version));
     }
 
-    /// The nodes are those of the list; topics and epochs are forgotten, what is tracked is not.
+    /// The nodes are those of the list; epochs are forgotten. The topics stay known, so that
+    /// records for them can still be taken, but have no leaders.
     pub(super) fn bootstrap(&mut self, addresses: &[BootstrapAddress]) {
         let nodes = addresses
             .iter()
             .enumerate()
             .map(|(index, address)| address.node(index))
             .map(|node| (node.id, node));
-        let parts = ClusterParts {
+        let mut parts = ClusterParts {
             is_bootstrap: true,
             nodes: nodes.collect(),
+            cluster_id: self.cluster.cluster_id().cloned(),
+            topics: self.cluster.to_parts().topics,
             ..ClusterParts::default()
         };
+        parts.drop_unknown_leaders();
         self.epochs.clear();
         self.replace(parts, self.cluster.version());
         self.refresh.restart();

@@ -53,6 +53,12 @@ impl NetworkClient {
         self.states.poll_delay(node, now)
     }
 
+    /// Whether the last connection to a node was lost or not made, and the next may not be started
+    /// yet.
+    pub fn is_backing_off(&self, node: NodeId, now: Instant) -> bool {
+        self.states.is_backing_off(node, now)
+    }
+
     /// Starts a connection to a node whose address is known.
     pub(super) fn start_connection(&mut self, node: NodeId, now: Instant) {
         let cluster = self.metadata.cluster();

@@ -47,6 +47,8 @@ struct NodeState {
     failures: u32,
     /// Of these the ones that were not made in time, or refused.
     setup_failures: u32,
+    /// Whether the last attempt came to nothing, as opposed to a connection that was lost.
+    attempt_failed: bool,
     /// From `last_attempt` on.
     backoff: Duration,
     /// From `last_attempt` on.
@@ -145,6 +147,7 @@ impl ConnectionStates {
             last_attempt: now,
             failures: 0,
             setup_failures: 0,
+            attempt_failed: false,
             backoff: self.reconnect.after(0, random),
             setup_timeout: self.setup.after(0, random),
             throttled_until: None,
@@ -191,6 +194,7 @@ impl ConnectionStates {
         state.last_attempt = now;
         state.backoff = self.reconnect.after(state.failures, random);
         state.failures = state.failures.saturating_add(1);
+        state.attempt_failed = state.phase != Phase::Ready;
         state.throttled_until = None;
         if state.phase == Phase::Connecting {
             state.setup_failures = state.setup_failures.saturating_add(1);
@@ -219,6 +223,20 @@ impl ConnectionStates {
     /// Forgets a node.
     pub(crate) fn remove(&mut self, node: NodeId) {
         self.nodes.remove(&node);
+    }
+
+    /// Whether the last attempt to connect came to nothing and no other is under way. A node
+    /// whose connection was lost has not shown to be out of reach.
+    pub(crate) fn is_out_of_reach(&self, node: NodeId) -> bool {
+        let failed = |state: &NodeState| state.attempt_failed && state.is_disconnected();
+        self.nodes.get(&node).is_some_and(failed)
+    }
+
+    /// There is news of where the nodes are, so what was tried before says nothing.
+    pub(crate) fn all_in_reach(&mut self) {
+        for state in self.nodes.values_mut() {
+            state.attempt_failed = false;
+        }
     }
 
     /// The phase; `None` for a node that is not known.

@@ -59,11 +59,10 @@ impl NetworkClient {
             self.rebootstrap("no metadata for long");
             self.refreshing.trying_since = Some(now);
         }
-        let mut chosen = self.choose(now);
-        if chosen.node.is_none() && !chosen.any_connected {
+        if self.all_out_of_reach() {
             self.rebootstrap("no node can be reached");
-            chosen = self.choose(now);
         }
+        let chosen = self.choose(now);
         // Whatever does not send the request is looked at again after this.
         let pause = self.config.reconnect_backoff.max(RETRY_PAUSE_MIN);
         self.refreshing.retry_at = Some(now + pause);
@@ -75,6 +74,13 @@ impl NetworkClient {
         } else if !self.states.any_preparing() && self.states.can_connect(node, now) {
             self.start_connection(node, now);
         }
+    }
+
+    /// Whether each node was tried, and none could be connected to.
+    fn all_out_of_reach(&self) -> bool {
+        let cluster = self.metadata.look();
+        let mut nodes = cluster.nodes();
+        nodes.all(|node| self.states.is_out_of_reach(node.id))
     }
 
     fn ask_metadata(&mut self, node: NodeId, now: Instant) {
@@ -107,6 +113,7 @@ impl NetworkClient {
         if self.metadata.apply(response, version, asked, now).is_ok() {
             self.refreshing.trying_since = None;
             self.refreshing.retry_at = None;
+            self.states.all_in_reach();
         }
     }
 
