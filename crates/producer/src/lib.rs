@@ -24,6 +24,9 @@ mod lifecycle;
 mod sender;
 mod time;
 
+#[cfg(test)]
+mod fake_cluster;
+
 pub use config::{
     Acks, Batching, ConfigError, ConfigWarning, DeliveryRules, MetricsWindow, Partitioning,
     ProducerConfig, ProducerConfigBuilder, Strategy,
