@@ -31,7 +31,9 @@ mod queue;
 mod tests;
 mod topic_queues;
 
-pub(crate) use backlog::{Backlog, DrainRules, Drained, Leader, Leaders, Readiness};
+pub(crate) use backlog::{Backlog, DrainRules, Drained, Readiness};
+#[cfg(any(test, feature = "testing"))]
+pub(crate) use backlog::{Leader, Leaders};
 pub(crate) use incomplete::Incomplete;
 pub(crate) use queue::{PartitionQueue, QueueState};
 pub(crate) use topic_queues::TopicQueues;

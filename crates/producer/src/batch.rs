@@ -363,11 +363,6 @@ impl Batch {
         }
     }
 
-    /// As [`settle`](Self::settle), for a failure of all records.
-    pub(crate) fn fail(&mut self, failure: Failure, interceptors: &dyn Acknowledged) {
-        self.settle(Outcome::Failed(failure), interceptors);
-    }
-
     /// Gives up a batch that has no record: another one was there first.
     pub(crate) fn discard(mut self) {
         debug_assert_eq!(self.record_count, 0, "a record would be lost");

@@ -123,15 +123,6 @@ impl Completion {
         first
     }
 
-    /// Whether the outcome of all records is known, those of the parts of a divided batch included.
-    pub(crate) fn is_settled(&self) -> bool {
-        match self.outcome.get() {
-            None => false,
-            Some(Outcome::Split(parts)) => parts.iter().all(|part| part.completion.is_settled()),
-            Some(_) => true,
-        }
-    }
-
     /// What became of a record, if it is known.
     pub(crate) fn record(&self, receipt: Receipt) -> Option<Result<RecordMetadata, DeliveryError>> {
         let outcome = self.outcome.get()?;

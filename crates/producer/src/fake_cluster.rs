@@ -1,5 +1,6 @@
 //! [`FakeCluster`]: brokers for the tests of this crate, as a function from request frames to
-//! answers. It keeps what it is sent and checks sequences as real brokers do.
+//! answers, so that the sender's tests run in one thread by a clock of their own. It keeps what it
+//! is sent and checks sequences as real brokers do.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::Duration;
@@ -96,6 +97,8 @@ pub(crate) struct Seen {
 /// Brokers with the ids from 1 on; their hosts are `broker-ID`.
 pub(crate) struct FakeCluster {
     pub(crate) brokers: i32,
+    /// Where brokers are to be found that have another address than `broker-ID:9092`.
+    pub(crate) addresses: HashMap<i32, (String, u16)>,
     pub(crate) topics: BTreeMap<String, Vec<FakePartition>>,
     pub(crate) topic_errors: HashMap<String, ErrorCode>,
     /// What happens to the next produce requests; those behind are fair.
@@ -112,12 +115,15 @@ pub(crate) struct FakeCluster {
     pub(crate) metadata_requests: usize,
     pub(crate) id_requests: usize,
     pub(crate) throttle_time_ms: i32,
+    /// How long answers to produce requests take that say nothing else.
+    pub(crate) delay: Duration,
 }
 
 impl FakeCluster {
     pub(crate) fn new(brokers: i32) -> Self {
         Self {
             brokers,
+            addresses: HashMap::new(),
             topics: BTreeMap::new(),
             topic_errors: HashMap::new(),
             fates: VecDeque::new(),
@@ -131,6 +137,7 @@ impl FakeCluster {
             metadata_requests: 0,
             id_requests: 0,
             throttle_time_ms: 0,
+            delay: Duration::ZERO,
         }
     }
 
@@ -226,11 +233,15 @@ impl FakeCluster {
     }
 
     fn metadata(&self, request: &MetadataRequest) -> MetadataResponse {
-        let brokers = (1..=self.brokers).map(|id| MetadataResponseBroker {
-            node_id: id.into(),
-            host: format!("broker-{id}").into(),
-            port: 9092,
-            ..MetadataResponseBroker::default()
+        let brokers = (1..=self.brokers).map(|id| {
+            let address = self.addresses.get(&id).cloned();
+            let (host, port) = address.unwrap_or_else(|| (format!("broker-{id}"), 9092));
+            MetadataResponseBroker {
+                node_id: id.into(),
+                host: host.into(),
+                port: port.into(),
+                ..MetadataResponseBroker::default()
+            }
         });
         let asked: Vec<String> = match &request.topics {
             Some(topics) => topics
@@ -342,11 +353,16 @@ impl FakeCluster {
             Fate::Close { .. } => Reply::Close,
             Fate::Silence { .. } => Reply::Nothing,
             _ if request.acks == 0 => Reply::Nothing,
-            Fate::Slow(delay) => match reply(id, &response, version) {
-                Reply::Frame(frame, _) => Reply::Frame(frame, delay),
-                other => other,
-            },
-            _ => reply(id, &response, version),
+            fate => {
+                let delay = match fate {
+                    Fate::Slow(delay) => delay,
+                    _ => self.delay,
+                };
+                match reply(id, &response, version) {
+                    Reply::Frame(frame, _) => Reply::Frame(frame, delay),
+                    other => other,
+                }
+            }
         }
     }
 
@@ -354,6 +370,15 @@ impl FakeCluster {
         let index = usize::try_from(seen.partition.partition.get()).expect("from 0");
         let name = &*seen.partition.topic;
         let mut answer = PartitionProduceResponse::default();
+        let written_at = self.partition(name, index).has(seen);
+        match (fate, written_at) {
+            // What was written once is not found wrong when it comes again.
+            (Fate::Code(code), Some(base_offset)) if !code.is_retriable() => {
+                answer.base_offset = Offset::new(base_offset);
+                return answer;
+            }
+            _ => {}
+        }
         match fate {
             Fate::Code(code) => answer.error_code = *code,
             Fate::CodeFor(partition, code) if *partition == seen.partition => {
@@ -416,6 +441,16 @@ impl FakeCluster {
 }
 
 impl FakePartition {
+    /// The base offset of a batch that was written before.
+    fn has(&self, seen: &Seen) -> Option<i64> {
+        let header = &seen.header;
+        let producer = self.producers.get(&header.producer_id.get())?;
+        let (base, count) = (header.base_sequence.get(), header.record_count);
+        let is_it = |batch: &&(i32, i32, i64)| (batch.0, batch.1) == (base, count);
+        let batch = producer.batches.iter().find(is_it)?;
+        (header.producer_epoch.get() == producer.epoch).then_some(batch.2)
+    }
+
     /// Appends a batch if its sequence is the next, as a real log does.
     fn append(&mut self, seen: &Seen, size: usize) -> Result<i64, ErrorCode> {
         if self.batch_size_max.is_some_and(|most| size > most) {

@@ -12,6 +12,19 @@ use tracing::{info, warn};
 
 use crate::accumulator::DrainRules;
 
+/// Orders sequences of one partition that are close to each other.
+pub(crate) trait SequenceOrder {
+    /// Whether this sequence comes before another one; past the largest they go on at 0.
+    fn is_before(self, other: Self) -> bool;
+}
+
+impl SequenceOrder for Sequence {
+    fn is_before(self, other: Self) -> bool {
+        let distance = other.get().wrapping_sub(self.get()) & i32::MAX;
+        0 < distance && distance < 1 << 30
+    }
+}
+
 #[cfg(test)]
 mod tests;
 
@@ -59,6 +72,9 @@ struct Numbering {
     in_flight: VecDeque<Numbered>,
     /// The sequence behind a batch of which it is not known whether it was written.
     unresolved: Option<Sequence>,
+    /// From which sequence on everything begins anew. Batches before it go on as they are: they
+    /// may have been written, which a broker knows by the marks that they have.
+    gap: Option<Sequence>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,6 +92,7 @@ impl Numbering {
             last_acked_offset: None,
             in_flight: VecDeque::new(),
             unresolved: None,
+            gap: None,
         }
     }
 
@@ -101,7 +118,23 @@ impl Numbering {
         self.last_acked = None;
         self.last_acked_offset = None;
         self.unresolved = None;
+        self.gap = None;
         renumbered
+    }
+
+    /// Whether all batches before the gap have their outcome, so that the rest may begin anew.
+    fn is_ready_to_restart(&self) -> bool {
+        match (self.in_flight.front(), self.gap) {
+            (Some(first), Some(gap)) => !first.base.is_before(gap),
+            _ => true,
+        }
+    }
+
+    /// Notes that everything from a sequence on begins anew.
+    fn note_gap(&mut self, from: Sequence) {
+        if self.gap.is_none_or(|gap| from.is_before(gap)) {
+            self.gap = Some(from);
+        }
     }
 
     fn remove(&mut self, base: Sequence) -> Option<Numbered> {
@@ -189,7 +222,11 @@ impl Idempotence {
             return Vec::new();
         }
         self.resolve();
-        if self.restart.is_empty() || !self.identity.is_known() {
+        let is_ready = |partition: &TopicPartition| {
+            let numbering = self.partitions.get(partition);
+            numbering.is_none_or(Numbering::is_ready_to_restart)
+        };
+        if !self.identity.is_known() || !self.restart.iter().any(is_ready) {
             return Vec::new();
         }
         match self.identity.producer_epoch.get().checked_add(1) {
@@ -214,9 +251,13 @@ impl Idempotence {
         let identity = self.identity;
         let mut renumbered = Vec::new();
         for partition in std::mem::take(&mut self.restart) {
-            if let Some(numbering) = self.partitions.get_mut(&partition) {
-                let stamps = numbering.restart(identity);
-                renumbered.push(Renumbered { partition, stamps });
+            match self.partitions.get_mut(&partition) {
+                Some(numbering) if numbering.is_ready_to_restart() => {
+                    let stamps = numbering.restart(identity);
+                    renumbered.push(Renumbered { partition, stamps });
+                }
+                Some(_) => self.restart.push(partition),
+                None => {}
             }
         }
         renumbered
@@ -236,7 +277,11 @@ impl Idempotence {
         }
     }
 
-    fn ask_restart(&mut self, partition: &TopicPartition) {
+    /// Asks for another epoch for what a partition has from a sequence on.
+    fn ask_restart(&mut self, partition: &TopicPartition, from: Sequence) {
+        if let Some(numbering) = self.partitions.get_mut(partition) {
+            numbering.note_gap(from);
+        }
         if !self.restart.contains(partition) {
             self.restart.push(partition.clone());
         }
@@ -261,7 +306,7 @@ impl Idempotence {
             return;
         };
         if is_restamped {
-            self.ask_restart(partition);
+            self.ask_restart(partition, numbered.base);
             return;
         }
         if numbering.identity.at(stamp.base_sequence) != stamp {
@@ -285,7 +330,7 @@ impl Idempotence {
     /// sequences from whatever comes next.
     pub(crate) fn refused(&mut self, partition: &TopicPartition, base: Sequence) {
         if !self.is_fatal && self.forget(partition, base) {
-            self.ask_restart(partition);
+            self.ask_restart(partition, base);
         }
     }
 
@@ -347,7 +392,7 @@ impl Idempotence {
                 // Without the log's start it is tried again until a broker tells it.
                 if is_current && error.log_start_offset.get() >= 0 {
                     warn!(partition = %error.partition, "the broker forgot this producer");
-                    self.ask_restart(error.partition);
+                    self.ask_restart(error.partition, base);
                 }
                 true
             }
@@ -358,7 +403,7 @@ impl Idempotence {
                 };
                 if is_gap {
                     warn!(partition = %error.partition, "the broker misses sequences");
-                    self.ask_restart(error.partition);
+                    self.ask_restart(error.partition, base);
                 }
                 true
             }

@@ -27,10 +27,6 @@ impl Incomplete {
         self.completions.lock().remove(&key);
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.completions.lock().len()
-    }
-
     /// All that are here now.
     pub(crate) fn all(&self) -> Vec<Arc<Completion>> {
         self.completions.lock().values().cloned().collect()

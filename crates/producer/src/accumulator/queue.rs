@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use klamm_primitives::{PartitionIndex, Sequence, TopicPartition};
+use klamm_primitives::{PartitionIndex, TopicPartition};
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::batch::Batch;
+use crate::idempotence::SequenceOrder;
 
 /// The batches of one partition.
 pub(crate) struct PartitionQueue {
@@ -90,7 +91,7 @@ impl PartitionQueue {
                 let comes_first = |queued: &Box<Batch>| {
                     queued
                         .stamp()
-                        .is_some_and(|queued| is_before(queued.base_sequence, stamp.base_sequence))
+                        .is_some_and(|queued| queued.base_sequence.is_before(stamp.base_sequence))
                 };
                 state
                     .batches
@@ -102,25 +103,5 @@ impl PartitionQueue {
         state.batches.insert(at, batch);
         self.count(&state);
         !std::mem::replace(&mut state.listed, true)
-    }
-}
-
-/// Whether a sequence comes before another one of the same partition; past the largest they go on
-/// at 0.
-fn is_before(sequence: Sequence, other: Sequence) -> bool {
-    let distance = other.get().wrapping_sub(sequence.get()) & i32::MAX;
-    0 < distance && distance < 1 << 30
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sequences_are_compared_across_their_end() {
-        let is_before = |a: i32, b: i32| super::is_before(a.into(), b.into());
-        assert!(is_before(0, 1) && !is_before(1, 0) && !is_before(1, 1));
-        assert!(is_before(i32::MAX, 0) && is_before(i32::MAX - 5, 7));
-        assert!(!is_before(0, i32::MAX));
     }
 }

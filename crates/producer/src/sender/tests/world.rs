@@ -39,6 +39,8 @@ pub(super) struct World {
     events: BTreeMap<(Instant, u64), Event>,
     event_count: u64,
     links: HashMap<ConnectionId, i32>,
+    /// When the last answer of a connection comes: none overtakes another.
+    answered_at: HashMap<ConnectionId, Instant>,
     next_turn: Option<Instant>,
     /// Brokers that nobody can connect to.
     pub(super) down: Vec<i32>,
@@ -94,6 +96,7 @@ impl World {
             events: BTreeMap::new(),
             event_count: 0,
             links: HashMap::new(),
+            answered_at: HashMap::new(),
             next_turn: Some(now),
             down: Vec::new(),
             turns: 0,
@@ -109,7 +112,9 @@ impl World {
         let warm: Vec<_> = (0..partitions)
             .map(|index| world.send(index, "warm"))
             .collect();
+        let flushing = world.accumulator.begin_flush();
         world.run(Duration::from_secs(1));
+        drop(flushing);
         for delivery in warm {
             delivery.outcome().unwrap().unwrap();
         }
@@ -244,7 +249,10 @@ impl World {
                     let frame = frame.into_bytes().unwrap().slice(4..);
                     match self.cluster.answer(node, frame) {
                         Reply::Frame(frame, delay) => {
-                            self.happens(self.now + delay, Event::Received(connection, frame));
+                            let last = self.answered_at.entry(connection).or_insert(self.now);
+                            let at = (self.now + delay).max(*last);
+                            *last = at;
+                            self.happens(at, Event::Received(connection, frame));
                         }
                         Reply::Close => {
                             let closed = Event::Disconnected(connection, "closed".into());
