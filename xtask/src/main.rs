@@ -9,6 +9,7 @@ mod bench;
 mod command;
 mod deep;
 mod fuzz;
+mod soak;
 mod stages;
 mod test;
 mod tidy;
@@ -36,6 +37,8 @@ enum Task {
     Deep(deep::Options),
     /// Run fuzz targets for longer than `test` does, or list them.
     Fuzz(fuzz::Options),
+    /// Play tests that gain by being done often for many rounds, or list them.
+    Soak(soak::Options),
     /// Run the benches, print how Klamm compares, and write docs/benchmarks.md.
     Bench(bench::Options),
 }
@@ -46,6 +49,7 @@ fn main() -> ExitCode {
         Task::Tidy(options) => tidy::run(&options),
         Task::Deep(options) => deep::run(&options),
         Task::Fuzz(options) => fuzz::run(&options),
+        Task::Soak(options) => soak::run(&options),
         Task::Bench(options) => bench::run(&options),
     };
     match outcome {

@@ -1,5 +1,6 @@
 //! One log, from the outside: its behaviours by their ids, then a model, crashes and faults.
 
+mod random;
 mod support;
 
 mod appending;
