@@ -117,6 +117,17 @@ impl<D: Disk> Log<D> {
         config: LogConfig,
         options: &OpenOptions,
     ) -> Result<(Self, Opening), OpenError> {
+        Self::open_telling(disk, directory, config, options, &|| ())
+    }
+
+    /// As [`Log::open`]; `recovered` is called after each segment that was read through.
+    pub(crate) fn open_telling(
+        disk: D,
+        directory: PathBuf,
+        config: LogConfig,
+        options: &OpenOptions,
+        recovered: &dyn Fn(),
+    ) -> Result<(Self, Opening), OpenError> {
         disk.create_dir_all(&directory)?;
         let mut opener = Opener {
             names: list(&disk, &directory)?,
@@ -128,7 +139,7 @@ impl<D: Disk> Log<D> {
             created_segment: false,
         };
         opener.clear_left_overs()?;
-        let log = opener.open()?;
+        let log = opener.open(recovered)?;
         Ok((log, opener.opening))
     }
 }
@@ -241,7 +252,7 @@ impl<D: Disk> Opener<D> {
         fits.ok_or_else(|| OpenError::TooLarge { path: path(), len })
     }
 
-    fn open(&mut self) -> Result<Log<D>, OpenError> {
+    fn open(&mut self, recovered: &dyn Fn()) -> Result<Log<D>, OpenError> {
         let mut segments = self.segments()?;
         let epochs_on_disk = LeaderEpochs::read(&self.disk, &self.directory)?;
         let mut epochs = epochs_on_disk.clone();
@@ -253,7 +264,7 @@ impl<D: Disk> Opener<D> {
             None if self.options.was_clean => clean_end(last_of(&segments))?,
             _ => None,
         };
-        let (mut log_end, mut recovered) = if let Some(log_end) = clean_end {
+        let (mut log_end, mut known) = if let Some(log_end) = clean_end {
             (log_end, None)
         } else {
             let point = self.options.recovery_point;
@@ -269,13 +280,13 @@ impl<D: Disk> Opener<D> {
                 epochs: &mut epochs,
                 snapshots: &mut snapshots,
             };
-            let (log_end, producers) = recovery.run()?;
+            let (log_end, producers) = recovery.run(recovered)?;
             (log_end, Some(producers))
         };
-        let was_recovered = recovered.is_some();
+        let was_recovered = known.is_some();
         if log_end.offset < self.options.log_start {
             log_end = self.start_over(&mut segments, &mut snapshots)?;
-            recovered = None;
+            known = None;
         }
         let first_base = *segments.keys().next().expect("one is left");
         let log_start = self.options.log_start.max(first_base).min(log_end.offset);
@@ -289,7 +300,7 @@ impl<D: Disk> Opener<D> {
         let is_undecided = |it: &ProducerStates| {
             self.options.high_watermark < log_end.offset && it.has_transactions()
         };
-        let mut producers = match recovered {
+        let mut producers = match known {
             Some(producers) if !is_undecided(&producers) => producers,
             _ => {
                 let all: Vec<_> = segments.values().cloned().collect();

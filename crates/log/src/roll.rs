@@ -73,7 +73,7 @@ impl<D: Disk> Active<D> {
             Some(first) => incoming_max_timestamp_ms.saturating_sub(first),
             None => now_ms.saturating_sub(self.created_ms),
         };
-        age_ms > millis(config.segment_age_max).saturating_sub(millis(self.jitter))
+        age_ms > millis(config.roll_age_max()).saturating_sub(millis(self.jitter))
     }
 
     /// Whether the log must roll before `incoming` is written.

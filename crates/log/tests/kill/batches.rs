@@ -61,7 +61,8 @@ pub(crate) fn read_all<D: klamm_io::Disk>(reader: &LogReader<D>) -> Vec<Held> {
     };
     while next < offsets.log_end {
         let read = reader.read(next, limit, Isolation::LogEnd).unwrap();
-        let range = read.range.expect("a batch is there");
+        let range = read.range;
+        let range = range.unwrap_or_else(|| panic!("nothing at {next} of {offsets:?}"));
         let bytes = range.file.read_bytes_at(range.position, range.len).unwrap();
         let mut batches = RecordBatches::new(bytes);
         let batch = batches.next().unwrap().unwrap();
