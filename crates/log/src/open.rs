@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use klamm_io::{Disk, DiskError, FileKind};
+use klamm_io::{Disk, DiskError, DiskErrorKind, FileKind};
 use klamm_primitives::Offset;
 use parking_lot::{Mutex, RwLock};
 use thiserror::Error;
@@ -21,11 +21,11 @@ use crate::producer_state::{ProducerStates, SnapshotFiles};
 use crate::recover::Cut;
 use crate::recovery::Recovery;
 use crate::replay::{Replay, replay};
-use crate::scan::ScanError;
+use crate::roll::Active;
+use crate::scan::{Scan, ScanError};
 use crate::segment::{Segment, SegmentError};
 use crate::small_file::SmallFileError;
 use crate::transaction_index::TransactionIndex;
-use crate::truncate::reopen;
 
 /// How a log was left, and what its checkpoints say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,9 +128,15 @@ impl<D: Disk> Log<D> {
         options: &OpenOptions,
         recovered: &dyn Fn(),
     ) -> Result<(Self, Opening), OpenError> {
-        disk.create_dir_all(&directory)?;
+        let names = match list(&disk, &directory) {
+            Err(error) if error.kind() == DiskErrorKind::NotFound => {
+                disk.create_dir_all(&directory)?;
+                Vec::new()
+            }
+            names => names?,
+        };
         let mut opener = Opener {
-            names: list(&disk, &directory)?,
+            names,
             disk,
             directory,
             config,
@@ -313,7 +319,12 @@ impl<D: Disk> Opener<D> {
         for sealed in segments.values().filter(|it| !Arc::ptr_eq(it, &last)) {
             sealed.set_sealed();
         }
-        let active = reopen(last, &self.config, self.options.now_ms)?;
+        let now_ms = self.options.now_ms;
+        let active = if was_recovered || self.created_segment {
+            Active::reopen(last, &self.config, now_ms)?
+        } else {
+            Active::idle(last, &self.config, now_ms)
+        };
 
         let syncs = Syncs::default();
         if was_recovered || self.created_segment {
@@ -466,13 +477,17 @@ fn clean_end<D: Disk>(last: &Segment<D>) -> Result<Option<Place>, SegmentError> 
     }
 }
 
-/// Where a segment ends: behind the last batch, which is near the last entry of the index.
+/// Where a segment ends: behind the last batch, which is near the last entry of the index. Opens
+/// what it reads for this once: it may be that nobody asks for the partition for long.
 fn end_of_segment<D: Disk>(last: &Segment<D>) -> Result<Place, SegmentError> {
-    let near = last.with_indexes(|it| Ok::<_, SegmentError>(it.offset.last()))?;
-    let mut scan = last.scan(near.map_or(0, |it| it.position))?;
     let mut offset = last.base_offset();
-    while let Some(batch) = scan.next()? {
-        offset = batch.last_offset + 1;
+    if last.size() > 0 {
+        let near = last.position_near_end()?;
+        let file = last.open_anew()?;
+        let mut scan = Scan::new(&file, near, last.size());
+        while let Some(batch) = scan.next()? {
+            offset = batch.last_offset + 1;
+        }
     }
     Ok(Place {
         offset,
