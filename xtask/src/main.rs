@@ -9,6 +9,7 @@ mod bench;
 mod command;
 mod deep;
 mod fuzz;
+mod interop;
 mod soak;
 mod stages;
 mod test;
@@ -39,6 +40,8 @@ enum Task {
     Fuzz(fuzz::Options),
     /// Play tests that gain by being done often for many rounds, or list them.
     Soak(soak::Options),
+    /// Hold klamm-log against Apache Kafka's own programs; needs Java and Maven.
+    Interop(interop::Options),
     /// Run the benches, print how Klamm compares, and write docs/benchmarks.md.
     Bench(bench::Options),
 }
@@ -50,6 +53,7 @@ fn main() -> ExitCode {
         Task::Deep(options) => deep::run(&options),
         Task::Fuzz(options) => fuzz::run(&options),
         Task::Soak(options) => soak::run(&options),
+        Task::Interop(options) => interop::run(&options),
         Task::Bench(options) => bench::run(&options),
     };
     match outcome {
