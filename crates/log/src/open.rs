@@ -211,6 +211,9 @@ impl<D: Disk> Opener<D> {
 
     /// Puts segments that compaction had finished in the place of those they were made from.
     fn finish_swaps(&self, swaps: &[FileName], kept: &mut Vec<FileName>) -> Result<(), OpenError> {
+        if swaps.is_empty() {
+            return Ok(());
+        }
         let logs = swaps.iter().filter(|it| it.content == FileContent::Log);
         for log in logs {
             let end = self.end_of_file(*log)?;
@@ -303,17 +306,7 @@ impl<D: Disk> Opener<D> {
         }
 
         snapshots.remove_above(log_end.offset)?;
-        let is_undecided = |it: &ProducerStates| {
-            self.options.high_watermark < log_end.offset && it.has_transactions()
-        };
-        let mut producers = match known {
-            Some(producers) if !is_undecided(&producers) => producers,
-            _ => {
-                let all: Vec<_> = segments.values().cloned().collect();
-                let to = replay_to(&self.options, &self.config, log_end.offset);
-                replay(&mut snapshots, &all, &to)?
-            }
-        };
+        let mut producers = self.producers(known, &segments, &mut snapshots, log_end.offset)?;
         producers.log_start_moved(log_start);
         let last = last_of(&segments).clone();
         for sealed in segments.values().filter(|it| !Arc::ptr_eq(it, &last)) {
@@ -364,6 +357,28 @@ impl<D: Disk> Opener<D> {
         };
         log.set_high_watermark(self.options.high_watermark);
         Ok(log)
+    }
+
+    /// What is known of the producers where the log ends: as recovery has found it, or by the
+    /// snapshots.
+    fn producers(
+        &self,
+        known: Option<ProducerStates>,
+        segments: &Segments<D>,
+        snapshots: &mut SnapshotFiles<D>,
+        log_end_offset: Offset,
+    ) -> Result<ProducerStates, OpenError> {
+        let is_undecided = |it: &ProducerStates| {
+            self.options.high_watermark < log_end_offset && it.has_transactions()
+        };
+        match known {
+            Some(producers) if !is_undecided(&producers) => Ok(producers),
+            _ => {
+                let all: Vec<_> = segments.values().cloned().collect();
+                let to = replay_to(&self.options, &self.config, log_end_offset);
+                Ok(replay(snapshots, &all, &to)?)
+            }
+        }
     }
 
     /// The first segment whose transaction index cannot be right. It can only be made anew along

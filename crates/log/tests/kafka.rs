@@ -257,7 +257,8 @@ fn check_files(copy: &Copy, opened: &Opened<RealDisk>) {
         let report = check(&RealDisk, &path, Depth::Records).unwrap();
         assert!(
             report.problems.is_empty(),
-            "{path:?}: {:?}",
+            "{}: {:?}",
+            path.display(),
             report.problems
         );
     }

@@ -49,6 +49,35 @@ fn lg_114_after_a_clean_stop_nothing_is_scanned() {
 }
 
 #[test]
+fn lg_114_an_idle_log_costs_few_calls_to_open_and_none_that_writes() {
+    let mut bed = Bed::new(LogConfig {
+        segment_bytes: 20_000,
+        ..small()
+    });
+    bed.fill(1000);
+    bed.log.close().unwrap();
+    let segments = bed.segments().len() as u64;
+    let disk = bed.disk.crash(Crash::Kill);
+    let (mut log, _) = open_clean(&disk, small()).unwrap();
+    // The length of each segment; the epochs, the last entry of the offset index, the last batches
+    // and the producers.
+    assert!(disk.calls(DiskOperation::Metadata) <= segments + 1);
+    assert_eq!(disk.calls(DiskOperation::Open), 4);
+    assert_eq!(disk.calls(DiskOperation::Read), 4);
+    log.close().unwrap();
+    let changes = [
+        DiskOperation::CreateDir,
+        DiskOperation::Write,
+        DiskOperation::SetLen,
+        DiskOperation::Sync,
+        DiskOperation::SyncDir,
+    ];
+    for operation in changes {
+        assert_eq!(disk.calls(operation), 0, "{operation:?}");
+    }
+}
+
+#[test]
 fn lg_120_an_index_without_its_log_is_removed() {
     let mut bed = Bed::new(small());
     bed.fill(3);
