@@ -17,6 +17,7 @@ use crate::mailbox::{Mailbox, Now};
 use crate::members::Members;
 use crate::observer::Observer;
 use crate::quotas::Refusal;
+use crate::seat::Seat;
 use crate::slots::{Refused, Slot, Slots};
 use crate::transport::Transport;
 
@@ -137,7 +138,10 @@ impl<C: Clock, F: DiskFile> Acceptor<C, F> {
             let Some(_member) = members.join(&mailbox, slot) else {
                 return;
             };
-            let end = Connection::new(stream, clock, common, mailbox).run().await;
+            let seat = Seat::new(&mailbox, |seat| {
+                Connection::new(stream, clock, common, Arc::clone(&mailbox), seat)
+            });
+            let end = seat.run().await;
             end.log(&context);
         });
     }

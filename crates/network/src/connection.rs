@@ -1,16 +1,16 @@
-//! [`Connection`]: the task of one connection.
+//! [`Connection`]: all that happens on one connection.
 //!
 //! It reads frames, keeps the order with a [`Pipeline`], puts requests on the channel, and writes
-//! what comes back. One task does all of it, and it is only run when there is something to do:
-//! bytes or room at the socket, a letter from a handler, room in the channel, a deadline. Its one
-//! timer is set for the idle limit and only looked at when it fires, so that traffic does not
-//! touch it.
+//! what comes back. It is only run when there is something to do: bytes or room at the socket, a
+//! letter from a handler, room in the channel, a deadline. Its one timer is set for the idle limit
+//! and only looked at when it fires, so that traffic does not touch it.
 //!
-//! A request costs two wake-ups: of a handler's thread, and of this task.
+//! A [`Seat`](crate::seat::Seat) has its task run it, and lets a handler that has just answered
+//! run as much of it as its answer needs.
 
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -32,6 +32,7 @@ use crate::request_channel::RequestChannel;
 use crate::request_memory::{Lease, RequestMemory};
 use crate::responder::{Responder, Stages};
 use crate::response::Response;
+use crate::seat::Deliver;
 
 /// Rounds that a connection may make before others get the thread.
 const ROUNDS_MAX: usize = 64;
@@ -50,12 +51,16 @@ pub(crate) struct Common<F> {
     pub(crate) idle_max: Option<Duration>,
 }
 
-/// One connection, from the first byte to the end. Its task owns it.
+/// One connection, from the first byte to the end.
 pub(crate) struct Connection<S, C, F> {
     stream: S,
     clock: C,
     common: Arc<Common<F>>,
     mailbox: Arc<Mailbox<F>>,
+    /// Where it is, for those who are to answer its requests.
+    seat: Weak<dyn Deliver<F>>,
+    /// It has ended, and its task does not know yet.
+    end: Option<End>,
     reader: FrameReader,
     pipeline: Pipeline<Unassigned, Answer<F>>,
     outgoing: Outgoing<F>,
@@ -107,9 +112,12 @@ where
         clock: C,
         common: Arc<Common<F>>,
         mailbox: Arc<Mailbox<F>>,
+        seat: Weak<dyn Deliver<F>>,
     ) -> Self {
         Self {
             stream,
+            seat,
+            end: None,
             reader: FrameReader::new(common.request_bytes_max),
             pipeline: Pipeline::new(common.requests_per_connection),
             outgoing: Outgoing::new(),
@@ -130,20 +138,12 @@ where
         }
     }
 
-    /// Serves the connection until it ends, and says why it did.
-    pub(crate) async fn run(mut self) -> End {
-        let end = poll_fn(|context| match self.poll(context) {
-            Ok(()) => Poll::Pending,
-            Err(end) => Poll::Ready(end),
-        })
-        .await;
-        self.close_accounts();
-        end
-    }
-
     /// Does all that can be done now. When it returns without an end, everything that could let
-    /// it go on wakes the task.
-    fn poll(&mut self, context: &mut Context<'_>) -> Result<(), End> {
+    /// it go on wakes the task, whose context this must be.
+    pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Result<(), End> {
+        if let Some(end) = self.end.take() {
+            return Err(end);
+        }
         let mut writes_left = WRITES_MAX;
         for _ in 0..ROUNDS_MAX {
             let now = self.clock.now();
@@ -160,6 +160,51 @@ where
         }
         context.waker().wake_by_ref();
         Ok(())
+    }
+
+    /// Takes the letters and does what they ask for: hands out, writes. For a thread that has
+    /// left one; `context` must be that of the connection's task. Returns whether the task has to
+    /// be woken for what is left.
+    pub(crate) fn poll_letters(&mut self, context: &mut Context<'_>) -> bool {
+        if self.end.is_some() {
+            return false;
+        }
+        let (did_read, deadline) = (self.may_read(), self.pipeline.next_deadline());
+        match self.do_as_letters_say(context) {
+            // The task waits for bytes only if it could take them when it last ran.
+            Ok(is_done) => {
+                !is_done
+                    || self.may_read() && !did_read
+                    || self.pipeline.next_deadline() != deadline
+            }
+            Err(end) => {
+                self.end = Some(end);
+                true
+            }
+        }
+    }
+
+    /// Returns whether all was done that could be.
+    fn do_as_letters_say(&mut self, context: &mut Context<'_>) -> Result<bool, End> {
+        let mut writes_left = WRITES_MAX;
+        for _ in 0..ROUNDS_MAX {
+            let now = self.clock.now();
+            let moved = self.take_letters(now, context)?
+                | self.put_blocked(context)
+                | self.write(now, &mut writes_left, context)?;
+            if !moved {
+                return Ok(true);
+            }
+            if writes_left == 0 {
+                break;
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether the order of requests and the channel let the next frame be read.
+    fn may_read(&self) -> bool {
+        self.holdup.blocked.is_none() && self.pipeline.is_readable()
     }
 
     fn take_letters(&mut self, now: Instant, context: &mut Context<'_>) -> Result<bool, End> {
@@ -251,7 +296,10 @@ where
             request.size,
             request.received_at,
         );
-        let mut responder = Responder::new(Arc::clone(&self.mailbox), turn, stages);
+        let Some(seat) = self.seat.upgrade() else {
+            unreachable!("whoever runs it holds its seat");
+        };
+        let mut responder = Responder::new(seat, turn, stages);
         responder.hold(lease);
         self.holdup.blocked = Some(Received { request, responder });
         self.put_blocked(context);
@@ -309,7 +357,7 @@ where
 
     /// Reads one frame, if the order of requests and the budgets allow.
     fn read(&mut self, now: Instant, context: &mut Context<'_>) -> Result<bool, End> {
-        if self.holdup.blocked.is_some() || !self.pipeline.is_readable() {
+        if !self.may_read() {
             return Ok(false);
         }
         if let Some(size) = self.holdup.announced {
@@ -434,7 +482,7 @@ where
     }
 
     /// Leaves every line, and tells of the requests that will not be answered any more.
-    fn close_accounts(self) {
+    pub(crate) fn close_accounts(self) {
         let Self {
             mut outgoing,
             mut holdup,

@@ -40,6 +40,7 @@ mod end;
 mod file_buffers;
 mod frame_reader;
 mod outgoing;
+mod seat;
 mod transport;
 
 mod acceptor;

@@ -23,13 +23,13 @@ pub(crate) struct Mailbox<F> {
     context: Arc<ConnectionContext>,
     observer: Arc<dyn Observer>,
     now: Now,
-    /// Held to add or take letters only; the task is woken after it is released.
+    /// Held to add or take letters only; nobody is woken under it.
     state: Mutex<State<F>>,
 }
 
 struct State<F> {
     letters: Vec<Letter<F>>,
-    /// Set while the task waits.
+    /// Known since the task has run first.
     waker: Option<Waker>,
     /// The task has ended: letters go nowhere.
     is_gone: bool,
@@ -81,28 +81,41 @@ impl<F> Mailbox<F> {
         &*self.observer
     }
 
-    /// Adds a letter and wakes the task. A letter for a connection that has ended is thrown away,
-    /// after the request's account has been closed. (NE-024, NE-051)
+    /// Adds a letter and wakes the task.
     pub(crate) fn post(&self, letter: Letter<F>) {
-        let (waker, undelivered) = {
-            let mut state = self.state.lock();
-            if state.is_gone {
-                (None, Some(letter))
-            } else {
-                state.letters.push(letter);
-                (state.waker.take(), None)
-            }
-        };
-        if let Some(waker) = waker {
+        if self.leave(letter)
+            && let Some(waker) = self.waker()
+        {
             waker.wake();
-        }
-        if let Some(Letter::Settled(_, settlement)) = undelivered {
-            self.complete_unsent(&settlement.stages);
         }
     }
 
-    /// Moves the letters to `letters`, which must be empty. The task of `context` is woken by the
-    /// next one.
+    /// Adds a letter, and leaves it to the caller to have it read; false if the connection has
+    /// ended. Then the letter is thrown away, after the request's account has been closed.
+    /// (NE-024, NE-051)
+    pub(crate) fn leave(&self, letter: Letter<F>) -> bool {
+        let undelivered = {
+            let mut state = self.state.lock();
+            if state.is_gone {
+                letter
+            } else {
+                state.letters.push(letter);
+                return true;
+            }
+        };
+        if let Letter::Settled(_, settlement) = undelivered {
+            self.complete_unsent(&settlement.stages);
+        }
+        false
+    }
+
+    /// How to wake the task, once it has run.
+    pub(crate) fn waker(&self) -> Option<Waker> {
+        self.state.lock().waker.clone()
+    }
+
+    /// Moves the letters to `letters`, which must be empty. From now on the waker of `context`
+    /// wakes the task.
     pub(crate) fn take(&self, letters: &mut Vec<Letter<F>>, context: &Context<'_>) {
         let mut state = self.state.lock();
         std::mem::swap(&mut state.letters, letters);

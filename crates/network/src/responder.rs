@@ -6,23 +6,29 @@ use std::time::{Duration, Instant};
 
 use klamm_wire::ApiKey;
 
-use crate::mailbox::{Letter, Mailbox, Settlement};
+use crate::mailbox::{Letter, Settlement};
 use crate::observer::CompletedRequest;
 use crate::pipeline::{Outcome, Turn};
 use crate::request_memory::Lease;
 use crate::response::Response;
+use crate::seat::Deliver;
 
 /// Answers one request, once: every way out consumes it.
 ///
 /// It belongs to the connection itself, not to an address: an answer for a connection that has
 /// ended is thrown away, and its files are closed. Dropped unanswered, as by a panic, it closes
-/// the connection. None of its methods blocks.
+/// the connection.
+///
+/// The answer, if its turn has come, is written to the socket right here, as far as the socket
+/// takes it, and with it a megabyte at most is read from files; so it belongs to the end of what a
+/// handler does. No method waits for the socket, or for another thread.
 #[must_use = "dropping it closes the connection"]
 pub struct Responder<F> {
     ticket: Ticket<F>,
 }
 
-/// A [`Responder`] whose handler has returned; the same ways out.
+/// A [`Responder`] whose handler has returned; the same ways out. What it is given is sent by the
+/// connection's task, so that whoever has many to answer is not held up by their sockets.
 #[must_use = "dropping it closes the connection"]
 pub struct ParkedResponder<F> {
     ticket: Ticket<F>,
@@ -39,10 +45,11 @@ pub enum Parked {
 }
 
 impl<F> Responder<F> {
-    pub(crate) const fn new(mailbox: Arc<Mailbox<F>>, turn: Turn, stages: Stages) -> Self {
+    pub(crate) const fn new(connection: Arc<dyn Deliver<F>>, turn: Turn, stages: Stages) -> Self {
         Self {
             ticket: Ticket {
-                mailbox: Some(mailbox),
+                connection: Some(connection),
+                is_parked: false,
                 turn,
                 stages,
                 lease: None,
@@ -57,8 +64,8 @@ impl<F> Responder<F> {
 
     /// Notes that a handler has it from now on.
     pub(crate) fn taken(&mut self) {
-        if let Some(mailbox) = &self.ticket.mailbox {
-            self.ticket.stages.taken_at = mailbox.now();
+        if let Some(connection) = &self.ticket.connection {
+            self.ticket.stages.taken_at = connection.mailbox().now();
         }
     }
 
@@ -94,9 +101,13 @@ impl<F> Responder<F> {
     pub fn park(self, parked: Parked) -> ParkedResponder<F> {
         let mut ticket = self.ticket;
         ticket.lease = None;
-        if let Some(mailbox) = &ticket.mailbox {
+        ticket.is_parked = true;
+        if let Some(connection) = &ticket.connection {
+            let mailbox = connection.mailbox();
             ticket.stages.parked_at = Some(mailbox.now());
-            mailbox.post(Letter::Parked(ticket.turn, parked));
+            if mailbox.leave(Letter::Parked(ticket.turn, parked)) {
+                connection.take_letters_here();
+            }
         }
         ParkedResponder { ticket }
     }
@@ -145,7 +156,8 @@ impl<F> fmt::Debug for ParkedResponder<F> {
 /// The right to settle one request.
 struct Ticket<F> {
     /// Taken by whoever settles; what is left when it is dropped closes the connection.
-    mailbox: Option<Arc<Mailbox<F>>>,
+    connection: Option<Arc<dyn Deliver<F>>>,
+    is_parked: bool,
     turn: Turn,
     stages: Stages,
     /// The memory of the request, until the handler is done with it.
@@ -158,18 +170,26 @@ impl<F> Ticket<F> {
     }
 
     fn post(&mut self, outcome: Outcome<Response<F>>, throttle: Option<Duration>) {
-        if let Some(mailbox) = self.mailbox.take() {
-            let mut stages = self.stages;
-            stages.answered_at = Some(mailbox.now());
-            stages.throttle = throttle.unwrap_or_default();
-            mailbox.post(Letter::Settled(self.turn, Settlement { outcome, stages }));
+        let Some(connection) = self.connection.take() else {
+            return;
+        };
+        let mailbox = connection.mailbox();
+        let mut stages = self.stages;
+        stages.answered_at = Some(mailbox.now());
+        stages.throttle = throttle.unwrap_or_default();
+        let letter = Letter::Settled(self.turn, Settlement { outcome, stages });
+        if self.is_parked {
+            // Whoever answers may have many to answer, or a request of its own.
+            mailbox.post(letter);
+        } else if mailbox.leave(letter) {
+            connection.take_letters_here();
         }
     }
 
     fn describe(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct(name);
-        if let Some(mailbox) = &self.mailbox {
-            shown.field("connection", &mailbox.context().id);
+        if let Some(connection) = &self.connection {
+            shown.field("connection", &connection.mailbox().context().id);
         }
         shown.field("key", &self.stages.key).finish_non_exhaustive()
     }
