@@ -192,4 +192,14 @@ mod tests {
         assert_eq!(other.log_end, Offset::new(10));
         assert_eq!(other.caught_up_at(), Some(begin + secs(1)));
     }
+
+    #[test]
+    fn fetches_before_an_election_say_nothing_of_the_time_after_it() {
+        let begin = SimClock::new().now();
+        let mut progress = Progress::at_election(false, begin);
+        progress.fetched(&fetch(5, 10), begin + secs(1));
+        let mut progress = progress.at_reelection(false, begin + secs(2));
+        progress.fetched(&fetch(10, 15), begin + secs(3));
+        assert_eq!(progress.caught_up_at(), None);
+    }
 }

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use klamm_io::Disk;
 use klamm_log::{Isolation, ReadError, ReadLimit};
+use klamm_primitives::LeaderEpoch;
 use klamm_records::RecordBatches;
 use proptest::prelude::*;
 

@@ -81,8 +81,11 @@ impl<D: Disk> Partition<D> {
     ) -> Result<(Became, Checks), ChangeError> {
         let is_new = image.leader_epoch > state.leader_epoch;
         let settings = self.settings.load();
+        // Images may be left out. Where leader epochs are missing between, another may have led
+        // and the followers have been cut: what was known of them may be more than they have.
+        let is_next = image.leader_epoch.get() <= state.leader_epoch.get().saturating_add(1);
         let before = match &mut state.role {
-            Role::Leader { leadership, .. } => Some(leadership),
+            Role::Leader { leadership, .. } if is_next => Some(leadership),
             _ => None,
         };
         let leads_already = before.is_some();

@@ -152,6 +152,18 @@ fn what_was_acknowledged_is_there_after_the_power_went() {
 }
 
 #[test]
+fn a_sync_of_a_log_that_was_deleted_says_nothing_of_its_successor() {
+    let bed = synced();
+    assert!(bed.produce(1, &[("a-0", records(5))], 1).0.is_none());
+    bed.logs.sync_requested();
+    assert_eq!(tickets(&bed.delete_topic("a").1), [1]);
+    bed.place("a-0", &Placed::on(&[1]));
+    assert!(bed.produce(1, &[("a-0", records(1))], 2).0.is_none());
+    assert!(bed.take_events().is_empty());
+    assert_eq!(tickets(&bed.sync()), [2]);
+}
+
+#[test]
 fn a_new_leader_makes_durable_what_it_found_before_it_counts() {
     let bed = Bed::new();
     bed.place("a-0", &Placed::on(&[1, 2]));

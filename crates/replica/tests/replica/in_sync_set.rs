@@ -220,6 +220,22 @@ fn a_refusal_lets_the_next_fetch_try_again_and_news_ends_the_wait_for_an_answer(
 }
 
 #[test]
+fn a_late_refusal_does_not_end_the_proposal_that_came_after() {
+    let bed = Bed::new();
+    bed.place("a-0", &Placed::on(&[1, 2]).isr(&[1]));
+    bed.follow("a-0", 2, 0);
+    let first = bed.proposal();
+    bed.place("a-0", &Placed::on(&[1, 2]).isr(&[1]));
+    bed.follow("a-0", 2, 0);
+    let second = bed.proposal();
+    bed.answer(&first, IsrAnswer::TryLater);
+    bed.follow("a-0", 2, 0);
+    assert!(bed.take_proposals().is_empty());
+    bed.accept(&second);
+    assert_eq!(bed.isr("a-0"), brokers(&[1, 2]));
+}
+
+#[test]
 fn an_answer_to_what_is_over_changes_nothing() {
     let bed = Bed::new();
     bed.place("a-0", &Placed::on(&[1, 2]).isr(&[1]));

@@ -92,6 +92,8 @@ fn re_004_an_older_partition_epoch_changes_nothing() {
     assert_eq!(bed.isr("a-0"), brokers(&[1, 2]));
     let elsewhere = Placed::on(&[1, 2]).led_by(2).version(8);
     bed.place("a-0", &elsewhere);
+    let by_a_former_leader = Placed::on(&[1, 2]).led_by(2).in_epoch(0).version(11);
+    bed.place("a-0", &by_a_former_leader);
     assert!(bed.append_one(1, "a-0", records(1)).is_ok());
     bed.place("b-0", &Placed::on(&[2, 1]).version(10));
     bed.place("b-0", &Placed::on(&[1, 2]).version(9));

@@ -133,6 +133,15 @@ fn pu_054_one_whose_offset_was_cut_off_is_answered_at_once() {
         results[0],
         Err(FetchError::OffsetOutOfRange { .. })
     ));
+
+    bed.place("b-0", &Placed::on(&[1, 2]));
+    bed.fill("b-0", 3);
+    bed.follow("b-0", 2, 2);
+    waits(&bed, 1, vec![wanted("b-0", 2)]);
+    let log = bed.logs.get(&partition("b-0")).unwrap();
+    log.lock().set_high_watermark(offset(1));
+    let (_, done) = bed.place("b-0", &Placed::on(&[1, 2]).in_epoch(9));
+    assert_eq!(found(done), [[0_i64; 0]]);
 }
 
 #[test]

@@ -115,6 +115,22 @@ fn who_waits_goes_on_waiting_when_the_same_leader_is_elected_again() {
 }
 
 #[test]
+fn who_leads_again_after_epochs_that_were_not_seen_takes_nothing_for_granted() {
+    let bed = three();
+    waits(&bed, 1);
+    bed.follow("a-0", 2, 1);
+    let (_, done) = bed.place("a-0", &Placed::on(&[1, 2, 3]).in_epoch(3));
+    assert!(matches!(
+        result(done),
+        Err(AppendError::NotServed(NotServed::NotLeader))
+    ));
+    bed.follow("a-0", 3, 1);
+    assert_eq!(bed.high_watermark("a-0"), 0, "2 may have been cut");
+    bed.follow("a-0", 2, 1);
+    assert_eq!(bed.high_watermark("a-0"), 1);
+}
+
+#[test]
 fn re_115_covered_by_the_mark_but_with_too_few_in_sync_it_is_said_so() {
     let bed = three();
     waits(&bed, 1);
