@@ -147,10 +147,10 @@ impl NetworkClient {
 
     /// Keeps for people why a connection was lost or not made.
     pub(super) fn note_trouble(&self, node: NodeId, reason: &str) {
-        let trouble = match self.metadata.look().node(node) {
-            Some(node) => format!("node {node}: {reason}"),
-            None => format!("node {node}: {reason}"),
-        };
+        let cluster = self.metadata.look();
+        let place = cluster.node(node).map(ToString::to_string);
+        let place = place.unwrap_or_else(|| node.to_string());
+        let trouble = format!("node {place}: {reason}");
         self.metadata.note_trouble(trouble.into());
     }
 

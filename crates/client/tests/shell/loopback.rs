@@ -68,20 +68,29 @@ fn by_name() -> SendOptions {
     }
 }
 
-/// Covers CL-085, CL-088: requests larger than the sockets' buffers, many in a row.
+/// Half a mebibyte fifty times in a row, and ten times what the sockets hold.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn cl_088_large_requests_arrive_whole_and_in_order() {
+    produce_in_order(131_072, 512 << 10, 50).await;
+    produce_in_order(4_096, 40_960, 3).await;
+}
+
+async fn produce_in_order(buffer_bytes: u32, value_bytes: usize, count: u8) {
     let cluster = cluster(1);
     cluster.create_topic("topic", 1);
     let mut config = config(&cluster);
-    config.set("send.buffer.bytes", "4096").unwrap();
-    config.set("receive.buffer.bytes", "4096").unwrap();
+    config
+        .set("send.buffer.bytes", &buffer_bytes.to_string())
+        .unwrap();
+    config
+        .set("receive.buffer.bytes", &buffer_bytes.to_string())
+        .unwrap();
     let (requests, guest) = Requests::beside(());
     let task = ClientTask::spawn(TcpNet, SystemClock, config, 1, guest);
     task.handle().metadata().newer_than(0).await.unwrap();
     let mut expected = Vec::new();
-    for at in 0..50u8 {
-        let value = vec![at; 512 << 10];
+    for at in 0..count {
+        let value = vec![at; value_bytes];
         let request = produce(batch(&value), -1);
         let response = requests
             .send(Target::Node(NODE), request, by_name())
