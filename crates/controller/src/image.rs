@@ -4,6 +4,7 @@ mod apply;
 mod broker;
 mod changes;
 mod config;
+mod records;
 mod topic;
 
 use std::sync::Arc;
@@ -71,6 +72,15 @@ impl MetadataImage {
         self.offset
     }
 
+    /// Whether no record but such that change nothing has been applied.
+    pub fn is_empty(&self) -> bool {
+        let empty = Self {
+            offset: self.offset,
+            ..Self::new(self.cluster_id.clone())
+        };
+        *self == empty
+    }
+
     /// The cluster's id.
     pub fn cluster_id(&self) -> &Arc<str> {
         &self.cluster_id
@@ -86,9 +96,9 @@ impl MetadataImage {
         self.brokers.values()
     }
 
-    /// Whether a broker may lead and be in an ISR: registered and not fenced.
+    /// Whether a broker may lead and join an ISR: registered, neither fenced nor about to stop.
     pub fn is_active(&self, id: BrokerId) -> bool {
-        self.broker(id).is_some_and(|broker| !broker.is_fenced)
+        self.broker(id).is_some_and(|broker| broker.is_active())
     }
 
     /// A topic by its name.

@@ -1,5 +1,8 @@
 //! [`Quorum`]: the nodes that agree on the metadata log.
 
+mod raft;
+mod sim;
+
 use std::future::Future;
 use std::sync::Arc;
 
@@ -8,6 +11,8 @@ use klamm_wire::metadata::ClusterMetadataRecord;
 use thiserror::Error;
 use tokio::sync::watch;
 
+pub use self::raft::{OpenQuorumError, RaftOptions, RaftQuorum};
+pub use self::sim::{SimCluster, SimQuorum};
 use crate::image::{ApplyError, MetadataImage};
 
 /// One node's part in the quorum: it keeps a copy of the metadata log and follows it into an
@@ -55,6 +60,9 @@ pub enum ProposeError {
         /// What fits.
         size_max: usize,
     },
+    /// A record cannot be written.
+    #[error("a record cannot be written: {0}")]
+    Unencodable(#[from] klamm_wire::EncodeError),
     /// The records do not fit the image that they were to change; nothing was written.
     #[error("the records do not fit the image: {0}")]
     Rejected(#[from] ApplyError),

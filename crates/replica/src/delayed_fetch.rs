@@ -47,7 +47,7 @@ impl<D: Disk> FetchWait<D> {
                 Readable::Bytes(more) => bytes += more,
             }
         }
-        bytes >= self.min_bytes.into()
+        bytes >= u64::from(self.min_bytes)
     }
 
     /// Reads anew: what was found before is too old. (PU-059)

@@ -20,7 +20,7 @@ use super::{
 };
 
 /// How a [`PartitionChangeRecord`] writes "the leader stays".
-pub(crate) const SAME_LEADER: BrokerId = BrokerId::new(-2);
+const SAME_LEADER: BrokerId = BrokerId::new(-2);
 
 /// A record does not fit what came before it. The log is damaged, or written by a release that
 /// knows more: nothing behind it can be trusted. (CO-006)
@@ -347,7 +347,7 @@ impl MetadataImage {
 
 impl PartitionImage {
     /// Any change raises the partition epoch, one of the leader the leader epoch too. (CO-063)
-    fn change(&mut self, record: &PartitionChangeRecord) -> Result<(), ApplyError> {
+    pub(crate) fn change(&mut self, record: &PartitionChangeRecord) -> Result<(), ApplyError> {
         let replace = |list: &mut Vec<BrokerId>, new: &Option<Vec<BrokerId>>| {
             if let Some(new) = new {
                 list.clone_from(new);

@@ -36,9 +36,8 @@ impl BrokerImage {
         self.endpoints.iter().find(|it| &*it.listener == listener)
     }
 
-    /// Whether new replicas may be placed on it and it may be in an ISR: neither fenced nor about
-    /// to stop.
-    pub fn is_eligible(&self) -> bool {
+    /// Whether it may lead and join an ISR: neither fenced nor about to stop.
+    pub fn is_active(&self) -> bool {
         !self.is_fenced && !self.in_controlled_shutdown
     }
 
@@ -50,6 +49,16 @@ impl BrokerImage {
             || directory == directory_id::UNASSIGNED
             || directory == directory_id::MIGRATING
             || self.log_dirs.contains(&directory)
+    }
+
+    /// What is written for the directory of a replica that is placed on it now: its only
+    /// directory, if it has told just that one.
+    pub(crate) fn default_directory(&self) -> Uuid {
+        match self.log_dirs.as_slice() {
+            [] => directory_id::MIGRATING,
+            [only] => *only,
+            _ => directory_id::UNASSIGNED,
+        }
     }
 
     /// The range that it names for a feature.

@@ -1,0 +1,148 @@
+//! [`Acceptor`]: the task of one listener.
+
+use std::convert::Infallible;
+use std::error::Error;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use klamm_io::{Clock, DiskFile, Listener, Net, NetErrorKind};
+use tokio::sync::mpsc;
+use tracing::{debug, info, warn};
+
+use crate::config::ListenerConfig;
+use crate::connection::{Common, Connection};
+use crate::context::{ConnectionContext, ConnectionId};
+use crate::mailbox::{Mailbox, Now};
+use crate::members::Members;
+use crate::observer::Observer;
+use crate::quotas::Refusal;
+use crate::seat::Seat;
+use crate::slots::{Refused, Slot, Slots};
+use crate::transport::Transport;
+
+/// How long to wait when the process has no file descriptor left: connections close meanwhile.
+const OUT_OF_FILES: Duration = Duration::from_millis(100);
+
+/// Takes the connections of one listener, as fast as the limits allow, and gives each a task.
+pub(crate) struct Acceptor<C, F> {
+    pub(crate) clock: C,
+    /// Its number among the listeners.
+    pub(crate) index: usize,
+    pub(crate) config: ListenerConfig,
+    pub(crate) common: Arc<Common<F>>,
+    pub(crate) slots: Arc<Slots>,
+    pub(crate) members: Arc<Members<F>>,
+    pub(crate) observer: Arc<dyn Observer>,
+    pub(crate) now: Now,
+    /// Kept by every connection's task, so that their ends can be awaited.
+    pub(crate) alive: mpsc::Sender<Infallible>,
+}
+
+impl<C: Clock, F: DiskFile> Acceptor<C, F> {
+    /// Accepts until it is dropped.
+    pub(crate) async fn run<N: Net>(self, mut listener: N::Listener) {
+        let (name, address) = (&self.config.name, listener.local_address());
+        info!(listener = %name, %address, "listening");
+        while self.slots.admitted(self.index, &self.clock).await.is_ok() {
+            match listener.accept().await {
+                Ok((stream, peer)) => self.take::<N>(stream, address, peer).await,
+                Err(error) if error.kind() == NetErrorKind::TooManyFiles => {
+                    warn!(
+                        listener = %name, error = &error as &dyn Error,
+                        "no file descriptor is left"
+                    );
+                    let later = self.clock.now() + OUT_OF_FILES;
+                    self.clock.sleep_until(Some(later)).await;
+                }
+                // It concerns the one connection, which is gone.
+                Err(error) => {
+                    let error: &dyn Error = &error;
+                    debug!(listener = %name, error, "a connection could not be accepted");
+                }
+            }
+        }
+    }
+
+    async fn take<N: Net>(&self, stream: N::Stream, local: SocketAddr, peer: SocketAddr) {
+        let id = ConnectionId {
+            local,
+            peer,
+            listener: self.index,
+            index: self.members.next_index(),
+        };
+        let slot = self.slots.open(self.index, peer.ip(), &self.clock);
+        match slot.await {
+            Ok(slot) => self.spawn::<N>(stream, id, slot),
+            Err(refused) => {
+                let (listener, reason): (_, &dyn Error) = (&self.config.name, &refused);
+                debug!(connection = %id, %listener, reason, "connection refused");
+                self.observer.connection_refused(&self.context(id));
+                if let Refused::Address(Refusal::TooFast { wait, .. }) = refused {
+                    self.hold::<N>(stream, wait);
+                }
+            }
+        }
+    }
+
+    /// Keeps a connection open for so long without serving it, so that its peer does not come
+    /// back at once. (NE-046)
+    fn hold<N: Net>(&self, stream: N::Stream, wait: Duration) {
+        let Some(held) = self.members.hold() else {
+            return;
+        };
+        let end = self.clock.sleep_until(Some(self.clock.now() + wait));
+        let alive = self.alive.clone();
+        tokio::spawn(async move {
+            let _kept = (stream, alive);
+            tokio::select! {
+                () = end => {}
+                () = held.stopped() => {}
+            }
+        });
+    }
+
+    fn context(&self, id: ConnectionId) -> ConnectionContext {
+        let ListenerConfig {
+            name,
+            security,
+            offer,
+            inter_broker,
+            ..
+        } = &self.config;
+        let mut context = ConnectionContext::new(id, name.clone(), *security, *offer);
+        context.privileged = *inter_broker;
+        context
+    }
+
+    fn spawn<N: Net>(&self, stream: N::Stream, id: ConnectionId, slot: Slot) {
+        let mut context = self.context(id);
+        let (clock, common) = (self.clock.clone(), Arc::clone(&self.common));
+        let (members, observer) = (Arc::clone(&self.members), Arc::clone(&self.observer));
+        let (now, alive) = (Arc::clone(&self.now), self.alive.clone());
+        tokio::spawn(async move {
+            let _alive = alive;
+            let stream = match Transport::establish(context.security, stream).await {
+                Ok((stream, principal)) => {
+                    context.principal = principal;
+                    stream
+                }
+                Err(error) => {
+                    let (connection, error): (_, &dyn Error) = (&context.id, &error);
+                    warn!(%connection, error, "connection could not be secured");
+                    return;
+                }
+            };
+            let context = Arc::new(context);
+            let mailbox = Arc::new(Mailbox::new(Arc::clone(&context), observer, now));
+            let Some(_member) = members.join(&mailbox, slot) else {
+                return;
+            };
+            let seat = Seat::new(&mailbox, |seat| {
+                Connection::new(stream, clock, common, Arc::clone(&mailbox), seat)
+            });
+            let end = seat.run().await;
+            end.log(&context);
+        });
+    }
+}

@@ -1,0 +1,511 @@
+//! [`Connection`]: all that happens on one connection.
+//!
+//! It reads frames, keeps the order with a [`Pipeline`], puts requests on the channel, and writes
+//! what comes back. It is only run when there is something to do: bytes or room at the socket, a
+//! letter from a handler, room in the channel, a deadline. Its one timer is set for the idle limit
+//! and only looked at when it fires, so that traffic does not touch it.
+//!
+//! A [`Seat`](crate::seat::Seat) has its task run it, and lets a handler that has just answered
+//! run as much of it as its answer needs.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Weak};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use klamm_io::{Clock, DiskFile};
+use klamm_wire::{RequestError, RequestFrame, encode_response};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::complaints::Complaints;
+use crate::end::End;
+use crate::file_buffers::FileBuffers;
+use crate::frame_reader::{FrameReader, Read, is_peer_gone};
+use crate::line::Place;
+use crate::mailbox::{Letter, Mailbox, Settlement};
+use crate::outgoing::{Outgoing, SendError};
+use crate::pipeline::{Action, Event, Outcome, Pipeline, Turn};
+use crate::request::{Received, Request};
+use crate::request_channel::RequestChannel;
+use crate::request_memory::{Lease, RequestMemory};
+use crate::responder::{Responder, Stages};
+use crate::response::Response;
+use crate::seat::Deliver;
+
+/// Rounds that a connection may make before others get the thread.
+const ROUNDS_MAX: usize = 64;
+
+/// Writes, and so buffers' worth of files that are read, before others get the thread.
+const WRITES_MAX: usize = 8;
+
+/// What the connections of a server have in common.
+pub(crate) struct Common<F> {
+    pub(crate) channel: RequestChannel<F>,
+    pub(crate) memory: Option<Arc<RequestMemory>>,
+    pub(crate) buffers: FileBuffers,
+    pub(crate) complaints: Complaints,
+    pub(crate) request_bytes_max: usize,
+    pub(crate) requests_per_connection: usize,
+    pub(crate) idle_max: Option<Duration>,
+}
+
+/// One connection, from the first byte to the end.
+pub(crate) struct Connection<S, C, F> {
+    stream: S,
+    clock: C,
+    common: Arc<Common<F>>,
+    mailbox: Arc<Mailbox<F>>,
+    /// Where it is, for those who are to answer its requests.
+    seat: Weak<dyn Deliver<F>>,
+    /// It has ended, and its task does not know yet.
+    end: Option<End>,
+    reader: FrameReader,
+    pipeline: Pipeline<Unassigned, Answer<F>>,
+    outgoing: Outgoing<F>,
+    /// What is in the way of reading on.
+    holdup: Holdup<F>,
+    timer: Option<Timer>,
+    last_traffic: Instant,
+    letters: Vec<Letter<F>>,
+    actions: Vec<Action<Unassigned, Answer<F>>>,
+}
+
+/// A request that waits to be handed out.
+struct Unassigned {
+    request: Request,
+    lease: Option<Lease>,
+}
+
+/// A response and its request's account.
+struct Answer<F> {
+    response: Response<F>,
+    stages: Stages,
+}
+
+/// What keeps the next frame from being read, apart from the order of requests.
+struct Holdup<F> {
+    /// Handed out, but the channel has no room.
+    blocked: Option<Received<F>>,
+    in_channel_line: Option<Place>,
+    /// Announced, but the budget of bytes is used up.
+    announced: Option<usize>,
+    in_memory_line: Option<Place>,
+    /// For the frame that was announced.
+    lease: Option<Lease>,
+}
+
+struct Timer {
+    at: Instant,
+    sleep: Pin<Box<dyn Future<Output = ()> + Send>>,
+}
+
+impl<S, C, F> Connection<S, C, F>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+    C: Clock,
+    F: DiskFile,
+{
+    pub(crate) fn new(
+        stream: S,
+        clock: C,
+        common: Arc<Common<F>>,
+        mailbox: Arc<Mailbox<F>>,
+        seat: Weak<dyn Deliver<F>>,
+    ) -> Self {
+        Self {
+            stream,
+            seat,
+            end: None,
+            reader: FrameReader::new(common.request_bytes_max),
+            pipeline: Pipeline::new(common.requests_per_connection),
+            outgoing: Outgoing::new(),
+            holdup: Holdup {
+                blocked: None,
+                in_channel_line: None,
+                announced: None,
+                in_memory_line: None,
+                lease: None,
+            },
+            timer: None,
+            last_traffic: clock.now(),
+            letters: Vec::new(),
+            actions: Vec::new(),
+            clock,
+            common,
+            mailbox,
+        }
+    }
+
+    /// Does all that can be done now. When it returns without an end, everything that could let
+    /// it go on wakes the task, whose context this must be.
+    pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Result<(), End> {
+        if let Some(end) = self.end.take() {
+            return Err(end);
+        }
+        let mut writes_left = WRITES_MAX;
+        for _ in 0..ROUNDS_MAX {
+            let now = self.clock.now();
+            let moved = self.take_letters(now, context)?
+                | self.put_blocked(context)
+                | self.write(now, &mut writes_left, context)?
+                | self.read(now, context)?;
+            if !moved {
+                return self.wait(context);
+            }
+            if writes_left == 0 {
+                break;
+            }
+        }
+        context.waker().wake_by_ref();
+        Ok(())
+    }
+
+    /// Takes the letters and does what they ask for: hands out, writes. For a thread that has
+    /// left one; `context` must be that of the connection's task. Returns whether the task has to
+    /// be woken for what is left.
+    pub(crate) fn poll_letters(&mut self, context: &mut Context<'_>) -> bool {
+        if self.end.is_some() {
+            return false;
+        }
+        let (did_read, deadline) = (self.may_read(), self.pipeline.next_deadline());
+        match self.do_as_letters_say(context) {
+            // The task waits for bytes only if it could take them when it last ran.
+            Ok(is_done) => {
+                !is_done
+                    || self.may_read() && !did_read
+                    || self.pipeline.next_deadline() != deadline
+            }
+            Err(end) => {
+                self.end = Some(end);
+                true
+            }
+        }
+    }
+
+    /// Returns whether all was done that could be.
+    fn do_as_letters_say(&mut self, context: &mut Context<'_>) -> Result<bool, End> {
+        let mut writes_left = WRITES_MAX;
+        for _ in 0..ROUNDS_MAX {
+            let now = self.clock.now();
+            let moved = self.take_letters(now, context)?
+                | self.put_blocked(context)
+                | self.write(now, &mut writes_left, context)?;
+            if !moved {
+                return Ok(true);
+            }
+            if writes_left == 0 {
+                break;
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether the order of requests and the channel let the next frame be read.
+    fn may_read(&self) -> bool {
+        self.holdup.blocked.is_none() && self.pipeline.is_readable()
+    }
+
+    fn take_letters(&mut self, now: Instant, context: &mut Context<'_>) -> Result<bool, End> {
+        let mut letters = std::mem::take(&mut self.letters);
+        self.mailbox.take(&mut letters, context);
+        let moved = !letters.is_empty();
+        let mut outcome = Ok(());
+        for letter in letters.drain(..) {
+            match letter {
+                // What comes behind an end is told to whoever keeps accounts.
+                Letter::Settled(_, settlement) if outcome.is_err() => {
+                    self.mailbox.complete_unsent(&settlement.stages);
+                }
+                _ if outcome.is_err() => {}
+                Letter::Stop => outcome = Err(End::Stopped),
+                Letter::Parked(turn, parked) => {
+                    outcome = self.handle(now, Event::Parked(turn, parked), context);
+                }
+                Letter::Settled(turn, settlement) => {
+                    outcome = self.settle(now, turn, settlement, context);
+                }
+            }
+        }
+        self.letters = letters;
+        outcome.map(|()| moved)
+    }
+
+    fn settle(
+        &mut self,
+        now: Instant,
+        turn: Turn,
+        settlement: Settlement<F>,
+        context: &mut Context<'_>,
+    ) -> Result<(), End> {
+        let Settlement { outcome, stages } = settlement;
+        if !stages.throttle.is_zero() {
+            let until = now.checked_add(stages.throttle).unwrap_or(now);
+            self.handle(now, Event::Throttled(until), context)?;
+        }
+        let outcome = match outcome {
+            Outcome::Answer(response) => Outcome::Answer(Answer { response, stages }),
+            Outcome::Nothing => {
+                self.mailbox.complete_unsent(&stages);
+                Outcome::Nothing
+            }
+            Outcome::Close => {
+                self.mailbox.complete_unsent(&stages);
+                Outcome::Close
+            }
+        };
+        self.handle(now, Event::Settled(turn, outcome), context)
+    }
+
+    /// Lets the pipeline decide, and does what it says.
+    fn handle(
+        &mut self,
+        now: Instant,
+        event: Event<Unassigned, Answer<F>>,
+        context: &mut Context<'_>,
+    ) -> Result<(), End> {
+        let mut actions = std::mem::take(&mut self.actions);
+        self.pipeline.handle(now, event, &mut actions);
+        let mut outcome = Ok(());
+        for action in actions.drain(..) {
+            match action {
+                Action::HandOut(turn, unassigned) => self.hand_out(turn, unassigned, context),
+                Action::Write(Answer { response, stages }) => {
+                    if let Err(mismatch) = self.outgoing.push(now, response, stages) {
+                        outcome = Err(End::Mismatch(mismatch));
+                        break;
+                    }
+                }
+                Action::Close => {
+                    outcome = Err(End::Closed);
+                    break;
+                }
+            }
+        }
+        actions.clear();
+        self.actions = actions;
+        outcome
+    }
+
+    fn hand_out(&mut self, turn: Turn, unassigned: Unassigned, context: &mut Context<'_>) {
+        let Unassigned { request, lease } = unassigned;
+        let stages = Stages::new(
+            request.frame.key,
+            request.frame.version(),
+            request.size,
+            request.received_at,
+        );
+        let Some(seat) = self.seat.upgrade() else {
+            unreachable!("whoever runs it holds its seat");
+        };
+        let mut responder = Responder::new(seat, turn, stages);
+        responder.hold(lease);
+        self.holdup.blocked = Some(Received { request, responder });
+        self.put_blocked(context);
+    }
+
+    /// Puts on the channel what was handed out, if there is room by now.
+    fn put_blocked(&mut self, context: &mut Context<'_>) -> bool {
+        let Holdup {
+            blocked,
+            in_channel_line,
+            ..
+        } = &mut self.holdup;
+        blocked.is_some()
+            && self
+                .common
+                .channel
+                .poll_put(blocked, in_channel_line, context)
+                .is_ready()
+    }
+
+    fn write(
+        &mut self,
+        now: Instant,
+        writes_left: &mut usize,
+        context: &mut Context<'_>,
+    ) -> Result<bool, End> {
+        let mut moved = false;
+        while *writes_left > 0 && !self.outgoing.is_empty() {
+            let buffers = &self.common.buffers;
+            let written = self.outgoing.poll_write(&mut self.stream, context, buffers);
+            match written {
+                Poll::Pending => break,
+                Poll::Ready(Ok(_)) => {
+                    moved = true;
+                    *writes_left -= 1;
+                }
+                Poll::Ready(Err(SendError::Socket(error))) => return Err(End::PeerGone(error)),
+                Poll::Ready(Err(SendError::File(error))) => return Err(End::File(error)),
+            }
+        }
+        if moved {
+            self.last_traffic = now;
+            let sent = self.clock.now();
+            while let Some(leaving) = self.outgoing.pop_sent() {
+                let completed = leaving.stages.completed(leaving.len, leaving.began, sent);
+                let mailbox = &self.mailbox;
+                mailbox
+                    .observer()
+                    .request_completed(mailbox.context(), &completed);
+                self.handle(sent, Event::Written, context)?;
+            }
+        }
+        Ok(moved)
+    }
+
+    /// Reads one frame, if the order of requests and the budgets allow.
+    fn read(&mut self, now: Instant, context: &mut Context<'_>) -> Result<bool, End> {
+        if !self.may_read() {
+            return Ok(false);
+        }
+        if let Some(size) = self.holdup.announced {
+            let Some(memory) = &self.common.memory else {
+                unreachable!("only a budget holds a frame up");
+            };
+            let place = &mut self.holdup.in_memory_line;
+            let Poll::Ready(lease) = memory.poll_lease(size, place, context) else {
+                return Ok(false);
+            };
+            self.holdup.announced = None;
+            self.holdup.lease = Some(lease);
+        }
+        let received = self.reader.received();
+        let read = loop {
+            match self.reader.poll_read(&mut self.stream, context) {
+                Poll::Ready(Ok(Read::Announced(size))) if self.common.memory.is_some() => {
+                    self.holdup.announced = Some(size);
+                    break Poll::Ready(Ok(Read::Announced(size)));
+                }
+                Poll::Ready(Ok(Read::Announced(_))) => {}
+                other => break other,
+            }
+        };
+        if self.reader.received() > received {
+            self.last_traffic = now;
+        }
+        let event = match read {
+            Poll::Pending => return Ok(false),
+            Poll::Ready(Ok(Read::Announced(_))) => return Ok(true),
+            Poll::Ready(Ok(Read::Frame(frame))) => self.request_in(frame),
+            Poll::Ready(Ok(Read::End)) => Event::InputEnded,
+            Poll::Ready(Err(klamm_wire::FrameError::Io(error))) if is_peer_gone(&error) => {
+                return Err(End::PeerGone(error));
+            }
+            Poll::Ready(Err(error)) => {
+                if let Some(untold) = self.common.complaints.may_tell(now) {
+                    End::log_frame(&error, self.mailbox.context(), untold);
+                }
+                Event::ReadAndSettled(Outcome::Close)
+            }
+        };
+        self.handle(now, event, context)?;
+        Ok(true)
+    }
+
+    /// What a frame is to the connection.
+    fn request_in(&mut self, frame: Bytes) -> Event<Unassigned, Answer<F>> {
+        let (size, received_at) = (frame.len(), self.clock.now());
+        let context = self.mailbox.context();
+        match RequestFrame::parse(frame, &context.offer) {
+            Ok(frame) => Event::Read(Unassigned {
+                request: Request {
+                    frame,
+                    context: Arc::clone(context),
+                    received_at,
+                    size,
+                },
+                lease: self.holdup.lease.take(),
+            }),
+            Err(RequestError::ApiVersionsUnknown { header }) => {
+                self.holdup.lease = None;
+                let key = klamm_wire::ApiKey::ApiVersions;
+                let version = header.request_api_version;
+                let mut stages = Stages::new(key, version, size, received_at);
+                stages.answered_at = Some(received_at);
+                let answer = context.offer.unsupported_api_versions();
+                let encoded = encode_response(header.correlation_id, &answer, 0);
+                Event::ReadAndSettled(match encoded {
+                    Ok(encoded) => Outcome::Answer(Answer {
+                        response: Response::new(encoded),
+                        stages,
+                    }),
+                    Err(_) => Outcome::Close,
+                })
+            }
+            Err(error) => {
+                self.holdup.lease = None;
+                if let Some(untold) = self.common.complaints.may_tell(received_at) {
+                    End::log_request(&error, context, untold);
+                }
+                Event::ReadAndSettled(Outcome::Close)
+            }
+        }
+    }
+
+    /// Waits for the next deadline, or ends the connection at it.
+    fn wait(&mut self, context: &mut Context<'_>) -> Result<(), End> {
+        loop {
+            let idle_at = match self.common.idle_max {
+                // A limit beyond what the clock can say is none.
+                Some(idle_max) => self.last_traffic.checked_add(idle_max),
+                None => None,
+            };
+            let throttled = self.pipeline.next_deadline();
+            let Some(deadline) = idle_at.into_iter().chain(throttled).min() else {
+                return Ok(());
+            };
+            // A timer that fires too early costs less than one that is moved with each request.
+            let timer = match self.timer.take() {
+                Some(timer) if timer.at <= deadline => timer,
+                _ => Timer {
+                    at: deadline,
+                    sleep: Box::pin(self.clock.sleep_until(Some(deadline))),
+                },
+            };
+            let timer = self.timer.insert(timer);
+            if timer.sleep.as_mut().poll(context).is_pending() {
+                return Ok(());
+            }
+            self.timer = None;
+            let now = self.clock.now();
+            if idle_at.is_some_and(|at| at <= now) {
+                return Err(End::Idle);
+            }
+            if throttled.is_some_and(|until| until <= now) {
+                self.handle(now, Event::Tick, context)?;
+                context.waker().wake_by_ref();
+                return Ok(());
+            }
+        }
+    }
+
+    /// Leaves every line, and tells of the requests that will not be answered any more.
+    pub(crate) fn close_accounts(self) {
+        let Self {
+            mut outgoing,
+            mut holdup,
+            pipeline,
+            common,
+            mailbox,
+            ..
+        } = self;
+        common.channel.leave(&mut holdup.in_channel_line);
+        if let Some(memory) = &common.memory {
+            memory.leave(&mut holdup.in_memory_line);
+        }
+        outgoing.release(&common.buffers);
+        for leaving in outgoing.unsent() {
+            mailbox.complete_unsent(&leaving.stages);
+        }
+        for answer in pipeline.into_unsent() {
+            mailbox.complete_unsent(&answer.stages);
+        }
+        for letter in mailbox.close() {
+            if let Letter::Settled(_, settlement) = letter {
+                mailbox.complete_unsent(&settlement.stages);
+            }
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! The network layer as its peers see it: over loopback sockets and over simulated ones.
+
+mod accepting;
+mod connections;
+mod framing;
+mod handlers;
+mod identity;
+mod ordering;
+mod sending;
+mod support;
