@@ -34,7 +34,7 @@ fn eventful() -> Cluster {
     };
     cluster.commit(vec![level.into()]);
     cluster
-        .create(assigned("t", &[&[1, 2, 3], &[2, 1]]))
+        .create(assigned("t", &[&[1, 2, 3], &[2, 1, 3]]))
         .unwrap();
     let with_settings = NewTopic {
         settings: vec![("retention.ms".into(), Some("5".into()))],
@@ -68,116 +68,111 @@ fn co_009_a_snapshot_leads_to_the_same_image_as_all_records() {
     );
 }
 
-/// Covers CO-006: what cannot be replayed is an error, and the image is as it was.
-#[test]
-fn co_006_records_that_do_not_fit_are_refused() {
-    let image = eventful().image;
-    let t = image.topic("t").unwrap().id;
-    let unknown = TopicId::from_u128(77);
-    let exists = |name: &str, id| ApplyError::TopicExists {
-        name: name.into(),
-        id,
-    };
-    let missing = |topic, partition: i32| ApplyError::UnknownPartition {
-        topic,
-        partition: partition.into(),
-    };
-    let value = |record, field, value| ApplyError::Value {
-        record,
-        field,
-        value,
-    };
-    let partition = |topic_id, index: i32, leader: i32| PartitionRecord {
+fn partition_record(topic_id: TopicId, index: i32, leader: i32) -> PartitionRecord {
+    PartitionRecord {
         topic_id,
         partition_id: index.into(),
         leader: leader.into(),
         ..PartitionRecord::default()
-    };
-    let change = |topic_id, index: i32| PartitionChangeRecord {
+    }
+}
+
+fn partition_change(topic_id: TopicId, index: i32) -> PartitionChangeRecord {
+    PartitionChangeRecord {
         topic_id,
         partition_id: index.into(),
         ..PartitionChangeRecord::default()
-    };
-    let epoch = BrokerEpoch::new(999);
-    let broker_change = |broker_epoch, fenced| BrokerRegistrationChangeRecord {
+    }
+}
+
+fn broker_change(broker_epoch: BrokerEpoch, fenced: i8) -> BrokerRegistrationChangeRecord {
+    BrokerRegistrationChangeRecord {
         broker_id: broker(1),
         broker_epoch,
         fenced,
         ..BrokerRegistrationChangeRecord::default()
-    };
-    let present = image.broker(broker(1)).unwrap().epoch;
-    let cases: Vec<(Record, ApplyError)> = vec![
-        (topic_record("t", 1), exists("t", Uuid::ONE)),
-        (
-            TopicRecord {
-                name: "new".into(),
-                topic_id: t,
-                ..TopicRecord::default()
-            }
-            .into(),
-            exists("new", t),
-        ),
-        (
-            RemoveTopicRecord {
-                topic_id: unknown,
-                ..RemoveTopicRecord::default()
-            }
-            .into(),
-            ApplyError::UnknownTopic { id: unknown },
-        ),
-        (
-            partition(unknown, 0, 1).into(),
-            ApplyError::UnknownTopic { id: unknown },
-        ),
-        (partition(t, 3, 1).into(), missing(t, 3)),
-        (partition(t, -1, 1).into(), missing(t, -1)),
-        (
-            partition(t, 2, -2).into(),
-            value("PartitionRecord", "leader", -2),
-        ),
-        (
-            change(unknown, 0).into(),
-            ApplyError::UnknownTopic { id: unknown },
-        ),
-        (change(t, 2).into(), missing(t, 2)),
-        (
-            PartitionChangeRecord {
-                leader_recovery_state: 2,
-                ..change(t, 0)
-            }
-            .into(),
-            value("PartitionChangeRecord", "leader_recovery_state", 2),
-        ),
-        (
-            broker_change(epoch, 1).into(),
-            ApplyError::UnknownBroker {
-                id: broker(1),
-                epoch,
-            },
-        ),
-        (
-            broker_change(present, 2).into(),
-            value("BrokerRegistrationChangeRecord", "fenced", 2),
-        ),
-        (
-            ProducerIdsRecord {
-                next_producer_id: ProducerId::new(3999),
-                ..ProducerIdsRecord::default()
-            }
-            .into(),
-            value("ProducerIdsRecord", "next_producer_id", 3999),
-        ),
-        (
-            AbortTransactionRecord::default().into(),
-            ApplyError::Unsupported {
-                record: "AbortTransactionRecord",
-            },
-        ),
-    ];
-    for (record, error) in cases {
-        let applied = image.apply(std::slice::from_ref(&record), image.offset() + 1);
-        assert_eq!(applied, Err(error), "{record:?}");
     }
+}
+
+fn check_refused(image: &MetadataImage, record: impl Into<Record>, error: ApplyError) {
+    let record = record.into();
+    let applied = image.apply(std::slice::from_ref(&record), image.offset() + 1);
+    assert_eq!(applied, Err(error), "{record:?}");
+}
+
+fn no_value(record: &'static str, field: &'static str, value: i64) -> ApplyError {
+    ApplyError::Value {
+        record,
+        field,
+        value,
+    }
+}
+
+#[test]
+fn co_006_records_of_topics_that_do_not_fit_are_refused() {
+    let image = eventful().image;
+    let t = image.topic("t").unwrap().id;
+    let exists = |name: &str, id| ApplyError::TopicExists {
+        name: name.into(),
+        id,
+    };
+    check_refused(&image, topic_record("t", 1), exists("t", Uuid::ONE));
+    let same_id = TopicRecord {
+        name: "new".into(),
+        topic_id: t,
+        ..TopicRecord::default()
+    };
+    check_refused(&image, same_id, exists("new", t));
+
+    let unknown = TopicId::from_u128(77);
+    let unknown_topic = || ApplyError::UnknownTopic { id: unknown };
+    let removal = RemoveTopicRecord {
+        topic_id: unknown,
+        ..RemoveTopicRecord::default()
+    };
+    check_refused(&image, removal, unknown_topic());
+    check_refused(&image, partition_record(unknown, 0, 1), unknown_topic());
+    check_refused(&image, partition_change(unknown, 0), unknown_topic());
+
+    let missing = |partition: i32| ApplyError::UnknownPartition {
+        topic: t,
+        partition: partition.into(),
+    };
+    check_refused(&image, partition_record(t, 3, 1), missing(3));
+    check_refused(&image, partition_record(t, -1, 1), missing(-1));
+    check_refused(&image, partition_change(t, 2), missing(2));
+    let error = no_value("PartitionRecord", "leader", -2);
+    check_refused(&image, partition_record(t, 2, -2), error);
+    let recovering = PartitionChangeRecord {
+        leader_recovery_state: 2,
+        ..partition_change(t, 0)
+    };
+    let error = no_value("PartitionChangeRecord", "leader_recovery_state", 2);
+    check_refused(&image, recovering, error);
+}
+
+#[test]
+fn co_006_other_records_that_do_not_fit_are_refused() {
+    let image = eventful().image;
+    let epoch = BrokerEpoch::new(999);
+    let error = ApplyError::UnknownBroker {
+        id: broker(1),
+        epoch,
+    };
+    check_refused(&image, broker_change(epoch, 1), error);
+    let present = image.broker(broker(1)).unwrap().epoch;
+    let error = no_value("BrokerRegistrationChangeRecord", "fenced", 2);
+    check_refused(&image, broker_change(present, 2), error);
+    let backwards = ProducerIdsRecord {
+        next_producer_id: ProducerId::new(3999),
+        ..ProducerIdsRecord::default()
+    };
+    let error = no_value("ProducerIdsRecord", "next_producer_id", 3999);
+    check_refused(&image, backwards, error);
+    let error = ApplyError::Unsupported {
+        record: "AbortTransactionRecord",
+    };
+    check_refused(&image, AbortTransactionRecord::default(), error);
 }
 
 #[test]
@@ -198,7 +193,7 @@ fn changes_tell_what_differs_and_nothing_else() {
     let mut cluster = Cluster::of(&[1, 2]);
     cluster.create(assigned("stays", &[&[1]])).unwrap();
     cluster
-        .create(assigned("changes", &[&[1], &[2, 1], &[1]]))
+        .create(assigned("changes", &[&[1], &[2], &[1]]))
         .unwrap();
     cluster.create(assigned("goes", &[&[1]])).unwrap();
     cluster.create(assigned("again", &[&[1]])).unwrap();
@@ -235,13 +230,13 @@ fn changes_tell_what_differs_and_nothing_else() {
     assert_eq!(differences.len(), 1);
     assert_eq!(differences[0].index.get(), 1);
     assert_eq!(differences[0].old.unwrap().leader, Some(broker(2)));
-    assert_eq!(differences[0].new.leader, Some(broker(1)));
+    assert_eq!(differences[0].new.leader, None);
 }
 
 #[test]
 fn an_image_shares_what_did_not_change() {
     let mut cluster = Cluster::of(&[1, 2]);
-    cluster.create(assigned("t", &[&[1], &[2, 1]])).unwrap();
+    cluster.create(assigned("t", &[&[1], &[2]])).unwrap();
     cluster.create(assigned("u", &[&[1]])).unwrap();
     let old = cluster.image.clone();
     cluster.fence(2);

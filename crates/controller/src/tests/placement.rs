@@ -116,9 +116,8 @@ fn co_051_where_it_begins_is_left_to_chance() {
 #[test]
 fn co_055_each_broker_leads_and_follows_about_equally_often() {
     let flat: Vec<_> = (0..5).map(|id| (id, None)).collect();
-    let racked: Vec<_> = (0..9)
-        .map(|id| (id, Some(["a", "b", "c"][id as usize % 3])))
-        .collect();
+    let racks_in_turn = ["a", "b", "c"].into_iter().cycle();
+    let racked: Vec<_> = (0..9).zip(racks_in_turn.map(Some)).collect();
     for brokers in [flat, racked] {
         let cluster = racks(&brokers);
         let turns = 200;

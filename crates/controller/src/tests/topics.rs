@@ -61,6 +61,7 @@ fn a_request_makes_no_more_partitions_than_it_may() {
     assert_eq!(answers[1], Err(CreateTopicError::TooManyPartitions));
 }
 
+/// Covers CO-032, CO-036.
 #[test]
 fn co_036_there_must_be_as_many_brokers_as_replicas() {
     let mut cluster = Cluster::of(&[1, 2, 3]);

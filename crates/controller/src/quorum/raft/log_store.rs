@@ -209,7 +209,8 @@ impl<D: Disk, C: Clock> LogStore<D, C> {
         let mut entries: Vec<Entry> = Vec::new();
         for batch in RecordBatches::new(range.read()?) {
             let batch = batch?;
-            let offset = from + entries.len() as i64;
+            let last = entries.last();
+            let offset = last.map_or(from, |last| offset_of(last.log_id.index) + 1);
             if offset == end {
                 break;
             }
@@ -295,13 +296,13 @@ impl<D: Disk, C: Clock> LogStore<D, C> {
             written.last = None;
             return Ok(());
         }
-        if start == log.log_end_offset() {
-            // The segment can only go as a whole.
-            log.roll(start, now_ms)?;
+        // Segments go as a whole: what is behind the cut in the last one goes with the next cut.
+        let end = log.log_end_offset();
+        log.roll(end, now_ms)?;
+        if start == end {
             written.last = None;
         }
         let log = &mut written.log;
-        let end = log.log_end_offset();
         log.set_high_watermark(end);
         log.raise_log_start(start)?;
         log.delete_old_segments(now_ms)?.remove()?;

@@ -130,7 +130,7 @@ impl<D: Disk, C: Clock> RaftQuorum<D, C> {
         lead(&raft, node_id).await?;
 
         let growth = Growth {
-            bytes: AtomicU64::new(0),
+            bytes: AtomicU64::new(found.grown),
             since: Mutex::new(clock.now()),
         };
         let quorum = Self {
@@ -177,6 +177,8 @@ struct Found<D: Disk, C: Clock> {
     applied: Applied,
     /// The last one in the log, or of the snapshot.
     membership: Membership,
+    /// Bytes of records behind the snapshot.
+    grown: u64,
 }
 
 impl<D: Disk, C: Clock> Found<D, C> {
@@ -216,6 +218,7 @@ impl<D: Disk, C: Clock> Found<D, C> {
 
         let mut membership = applied.membership.membership().clone();
         let from = applied.last;
+        let mut grown = 0;
         let mut is_alone = is_sole_voter(&membership, options.node_id) || from.is_none();
         log.replay(|entry| {
             if from.is_some_and(|from| entry.log_id.index <= from.index) {
@@ -224,6 +227,9 @@ impl<D: Disk, C: Clock> Found<D, C> {
             if let openraft::EntryPayload::Membership(found) = &entry.payload {
                 membership = found.clone();
                 is_alone = is_alone && is_sole_voter(found, options.node_id);
+            }
+            if let openraft::EntryPayload::Normal(change) = &entry.payload {
+                grown += change.size() as u64;
             }
             // Where no other node votes, what is durable here is committed.
             if is_alone {
@@ -240,6 +246,7 @@ impl<D: Disk, C: Clock> Found<D, C> {
             log,
             applied,
             membership,
+            grown,
         })
     }
 }
@@ -293,10 +300,15 @@ fn log_config() -> LogConfig {
     }
 }
 
-/// A quorum of one needs neither ticks nor heartbeats: it is elected when it is told to be.
+/// A quorum of one needs neither ticks nor heartbeats: it is elected when it is told to be. openraft
+/// wakes up for each tick even where ticks are off, so they are days apart.
 fn config() -> Arc<Config> {
+    const DAY_MS: u64 = 24 * 60 * 60 * 1000;
     Arc::new(Config {
         cluster_name: "klamm".to_owned(),
+        heartbeat_interval: DAY_MS,
+        election_timeout_min: 2 * DAY_MS,
+        election_timeout_max: 3 * DAY_MS,
         enable_tick: false,
         enable_heartbeat: false,
         enable_elect: false,
