@@ -230,7 +230,14 @@ fn start_and_memory(peers: &Path, broker: &Path, table: &mut Table) -> Result<()
         .arg("first-answer")
         .arg(broker)
         .arg(setup.address().to_string());
-    start.args(["--", "--set", "log.dirs={data}", "--set"]);
+    start.args([
+        "--",
+        "--set",
+        "node.id=1",
+        "--set",
+        "log.dirs={data}",
+        "--set",
+    ]);
     start.arg(format!("listeners=PLAINTEXT://{}", setup.address()));
     let first: FirstAnswer = ask(&mut start)?;
     table.row([
