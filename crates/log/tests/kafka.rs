@@ -220,7 +220,7 @@ fn check_compacted(log: &PartitionLog<RealDisk>, rounds: usize) {
 }
 
 /// Of each life three transactions are committed, two aborted, and one is left open; that of the
-/// first life has timed out in the second.
+/// first life is aborted in the second.
 fn check_transactions(log: &PartitionLog<RealDisk>, lives: usize) {
     let records = records(log);
     let firsts: Vec<_> = records.chunks(5).map(|chunk| chunk[0].0).collect();

@@ -121,6 +121,10 @@ public class Workload {
 
     /** Three that are committed, two that are aborted, and in the end one that stays open. */
     void transactions(int life) {
+        if (life > 1) {
+            // Whoever comes with the same id ends what the one before has left open.
+            transactional((life - 1) + "-open").close(Duration.ofSeconds(5));
+        }
         for (int index = 0; index < 5; index++) {
             KafkaProducer<String, String> producer = transactional(life + "-" + index);
             producer.beginTransaction();
