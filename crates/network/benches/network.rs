@@ -4,6 +4,9 @@
 //! The client is a blocking socket on the bench's own thread, the same for every peer, so that
 //! only the serving side differs. `klamm` is a server with two threads for the network and two
 //! for handlers; the peers do no more than move bytes.
+//!
+//! `cargo bench -p klamm-network -- percentiles` prints those of the round trips instead, taken
+//! in turn, so that whatever else the machine does meets all alike.
 
 use std::hint::black_box;
 use std::io::{Read, Write};
@@ -13,7 +16,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use criterion::{BenchmarkId, Criterion, Throughput};
-use klamm_io::{Disk, DiskFile, FileRange, OpenMode, RealDisk, RealFile, SystemClock, TcpNet};
+use klamm_io::{
+    Clock as _, Disk, DiskFile, FileRange, OpenMode, RealDisk, RealFile, SystemClock, TcpNet,
+};
 use klamm_network::{
     HandlerPool, ListenerConfig, Parked, Received, Response, Server, ServerConfig, Unobserved,
 };
@@ -34,6 +39,9 @@ fn main() {
     large_requests(&mut criterion);
     file_responses(&mut criterion);
     criterion.final_summary();
+    if std::env::args().any(|argument| argument == "percentiles") {
+        percentiles();
+    }
 }
 
 fn runtime() -> Runtime {
@@ -261,6 +269,33 @@ fn round_trip(criterion: &mut Criterion) {
         bencher.iter(|| trip(&mut stream));
     });
     group.finish();
+}
+
+fn percentiles() {
+    const TRIPS: usize = 20_000;
+    let frame = request(&[1; 100]);
+    let mut buffer = vec![0; 64 * 1024];
+    let servers = [Klamm::start(echo), Klamm::start(park_and_echo)];
+    let (address, _runtime) = bare_echo();
+    let mut peers = [
+        ("klamm", connect(servers[0].address), Vec::new()),
+        ("klamm-parked", connect(servers[1].address), Vec::new()),
+        ("tokio", connect(address), Vec::new()),
+    ];
+    let clock = SystemClock;
+    for _ in 0..TRIPS {
+        for (_, stream, times) in &mut peers {
+            let begin = clock.now();
+            stream.write_all(&frame).unwrap();
+            black_box(read_frame(stream, &mut buffer));
+            times.push(clock.now() - begin);
+        }
+    }
+    for (name, _, times) in &mut peers {
+        times.sort_unstable();
+        let [p50, p90, p99] = [50, 90, 99].map(|percent| times[TRIPS * percent / 100]);
+        println!("round trip, {name}: p50 {p50:?}, p90 {p90:?}, p99 {p99:?}");
+    }
 }
 
 fn pipelined(criterion: &mut Criterion) {

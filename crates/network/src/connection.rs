@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use klamm_io::{Clock, DiskFile};
-use klamm_wire::{RequestError, RequestFrame, encode_response};
+use klamm_wire::{FrameError, RequestError, RequestFrame, encode_response};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::complaints::Complaints;
@@ -165,8 +165,8 @@ where
         Ok(())
     }
 
-    /// Takes the letters and does what they ask for: hands out, writes. For a thread that has
-    /// left one; `context` must be that of the connection's task. Returns whether the task has to
+    /// Takes the letters and does what they ask for: hands out, writes, and goes on with frames
+    /// that were read before, but reads no more. For a thread that has left one; `context` must be that of the connection's task. Returns whether the task has to
     /// be woken for what is left.
     pub(crate) fn poll_letters(&mut self, context: &mut Context<'_>) -> bool {
         if self.end.is_some() {
@@ -194,7 +194,8 @@ where
             let now = self.clock.now();
             let moved = self.take_letters(now, context)?
                 | self.put_blocked(context)
-                | self.write(now, &mut writes_left, context)?;
+                | self.write(now, &mut writes_left, context)?
+                | self.read_buffered(now, context)?;
             if !moved {
                 return Ok(true);
             }
@@ -395,23 +396,50 @@ where
         if self.reader.received() > received {
             self.last_traffic = now;
         }
+        match read {
+            Poll::Pending => Ok(false),
+            Poll::Ready(Ok(Read::Announced(_))) => Ok(true),
+            Poll::Ready(read) => self.take_in(now, read, context).map(|()| true),
+        }
+    }
+
+    /// As [`Self::read`], of what the socket has brought already; leaves budgets to the task.
+    fn read_buffered(&mut self, now: Instant, context: &mut Context<'_>) -> Result<bool, End> {
+        if self.common.memory.is_some() || !self.may_read() {
+            return Ok(false);
+        }
+        loop {
+            match self.reader.take_beyond() {
+                Ok(None) => return Ok(false),
+                Ok(Some(Read::Announced(_))) => {}
+                Ok(Some(read)) => return self.take_in(now, Ok(read), context).map(|()| true),
+                Err(error) => return self.take_in(now, Err(error), context).map(|()| true),
+            }
+        }
+    }
+
+    /// Puts in its place what was read.
+    fn take_in(
+        &mut self,
+        now: Instant,
+        read: Result<Read, FrameError>,
+        context: &mut Context<'_>,
+    ) -> Result<(), End> {
         let event = match read {
-            Poll::Pending => return Ok(false),
-            Poll::Ready(Ok(Read::Announced(_))) => return Ok(true),
-            Poll::Ready(Ok(Read::Frame(frame))) => self.request_in(frame),
-            Poll::Ready(Ok(Read::End)) => Event::InputEnded,
-            Poll::Ready(Err(klamm_wire::FrameError::Io(error))) if is_peer_gone(&error) => {
+            Ok(Read::Announced(_)) => return Ok(()),
+            Ok(Read::Frame(frame)) => self.request_in(frame),
+            Ok(Read::End) => Event::InputEnded,
+            Err(FrameError::Io(error)) if is_peer_gone(&error) => {
                 return Err(End::PeerGone(error));
             }
-            Poll::Ready(Err(error)) => {
+            Err(error) => {
                 if let Some(untold) = self.common.complaints.may_tell(now) {
                     End::log_frame(&error, self.mailbox.context(), untold);
                 }
                 Event::ReadAndSettled(Outcome::Close)
             }
         };
-        self.handle(now, event, context)?;
-        Ok(true)
+        self.handle(now, event, context)
     }
 
     /// What a frame is to the connection.

@@ -119,8 +119,11 @@ impl FrameReader {
         }
     }
 
-    /// Goes on with what was read before.
-    fn take_beyond(&mut self) -> Result<Option<Read>, FrameError> {
+    /// What there is to tell without reading; nothing if that needs more bytes.
+    ///
+    /// # Errors
+    /// As [`Self::poll_read`].
+    pub(crate) fn take_beyond(&mut self) -> Result<Option<Read>, FrameError> {
         let mut beyond = std::mem::take(&mut self.beyond);
         let read = match &self.state {
             // The whole frame is there: nothing needs to be moved.

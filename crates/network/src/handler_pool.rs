@@ -102,8 +102,8 @@ impl<F> HandlerPool<F> {
 /// Takes requests until it is told to stop. The panic hook has told where a panic came from.
 fn run<F: 'static>(channel: &RequestChannel<F>, handler: &dyn Handler<F>) {
     loop {
-        // Work that was handed back is done within `recv`.
-        let received = match catch_unwind(AssertUnwindSafe(|| channel.recv())) {
+        // Work that was handed back is done within it.
+        let received = match catch_unwind(AssertUnwindSafe(|| channel.recv_in_pool())) {
             Ok(Some(received)) => received,
             Ok(None) => return,
             Err(_) => {

@@ -82,9 +82,20 @@ impl<F> RequestChannel<F> {
             match taken {
                 Taken::Request(received) => return Some(begin(received)),
                 Taken::Work(work) => work(),
-                Taken::Stop => return None,
+                Taken::Stop => {
+                    // What is behind may count on this thread, which will not be back.
+                    self.announce(1);
+                    return None;
+                }
             }
         }
+    }
+
+    /// As [`Self::recv`], for a thread that is certain to call it again.
+    pub(crate) fn recv_in_pool(&self) -> Option<Received<F>> {
+        let mut received = self.recv()?;
+        received.responder.taken_by_pool_thread();
+        Some(received)
     }
 
     /// The next request, if one is there. Does work that was handed back with [`Self::resume`];

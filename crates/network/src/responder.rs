@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 use klamm_wire::ApiKey;
@@ -50,6 +51,7 @@ impl<F> Responder<F> {
             ticket: Ticket {
                 connection: Some(connection),
                 is_parked: false,
+                pool_thread: None,
                 turn,
                 stages,
                 lease: None,
@@ -67,6 +69,11 @@ impl<F> Responder<F> {
         if let Some(connection) = &self.ticket.connection {
             self.ticket.stages.taken_at = connection.mailbox().now();
         }
+    }
+
+    /// Notes that this thread, one of a pool, takes the next request when it has handled this one.
+    pub(crate) fn taken_by_pool_thread(&mut self) {
+        self.ticket.pool_thread = Some(thread::current().id());
     }
 
     /// Sends a response, when the answers to the earlier requests of the connection have been.
@@ -106,7 +113,7 @@ impl<F> Responder<F> {
             let mailbox = connection.mailbox();
             ticket.stages.parked_at = Some(mailbox.now());
             if mailbox.leave(Letter::Parked(ticket.turn, parked)) {
-                connection.take_letters_here();
+                connection.take_letters_here(false);
             }
         }
         ParkedResponder { ticket }
@@ -158,6 +165,8 @@ struct Ticket<F> {
     /// Taken by whoever settles; what is left when it is dropped closes the connection.
     connection: Option<Arc<dyn Deliver<F>>>,
     is_parked: bool,
+    /// The thread that handles the request, if it is certain to take another one after it.
+    pool_thread: Option<ThreadId>,
     turn: Turn,
     stages: Stages,
     /// The memory of the request, until the handler is done with it.
@@ -182,7 +191,9 @@ impl<F> Ticket<F> {
             // Whoever answers may have many to answer, or a request of its own.
             mailbox.post(letter);
         } else if mailbox.leave(letter) {
-            connection.take_letters_here();
+            let thread = self.pool_thread;
+            let comes_back = thread.is_some_and(|thread| thread == thread::current().id());
+            connection.take_letters_here(comes_back);
         }
     }
 

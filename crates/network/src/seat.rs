@@ -27,8 +27,9 @@ pub(crate) trait Deliver<F>: Send + Sync {
     fn mailbox(&self) -> &Mailbox<F>;
 
     /// Has the letters taken, on this thread if nobody runs the connection, else by its task.
-    /// Does not wait.
-    fn take_letters_here(&self);
+    /// Does not wait. With `comes_back` this thread takes a request from the channel next, so that
+    /// no other needs to be woken for the first that is put there.
+    fn take_letters_here(&self, comes_back: bool);
 }
 
 /// Holds a connection until its task has ended.
@@ -106,7 +107,7 @@ where
         &self.mailbox
     }
 
-    fn take_letters_here(&self) {
+    fn take_letters_here(&self, comes_back: bool) {
         let Some(waker) = self.mailbox.waker() else {
             return;
         };
@@ -117,7 +118,8 @@ where
         if self.was_turned_away.swap(false, Ordering::SeqCst) || needs_task {
             waker.wake();
         }
-        self.channel.announce(unannounced);
+        self.channel
+            .announce(unannounced.saturating_sub(usize::from(comes_back)));
     }
 }
 

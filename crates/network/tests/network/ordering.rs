@@ -287,3 +287,44 @@ async fn over_loopback_answers_keep_the_order_whatever_their_handlers_take() {
         .unwrap();
     answerer.join().unwrap();
 }
+
+/// Nobody may be left waiting for a wake-up that another thread was to give, whoever comes and
+/// goes meanwhile.
+///
+/// Covers NE-012, NE-020, NE-025.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pipelined_clients_are_all_served_while_handlers_come_and_go() {
+    use std::sync::Arc;
+
+    use klamm_network::{HandlerPool, Received};
+
+    let server = start(loopback()).await;
+    let handler = |received: Received<_>| echo(received);
+    let mut pool = HandlerPool::start(server.channel().clone(), Arc::new(handler), 3).unwrap();
+    let mut clients = Vec::new();
+    for _ in 0..4 {
+        let mut client = connect(&server).await;
+        clients.push(tokio::spawn(async move {
+            for round in 0..200 {
+                let ids = 7 * round..7 * (round + 1);
+                let frames = ids.clone().flat_map(|id| crate::support::request(id, b"x"));
+                client.send(&frames.collect::<Vec<_>>()).await;
+                for id in ids {
+                    assert_eq!(client.answer().await.0, id);
+                }
+            }
+        }));
+    }
+    let mut threads = (1..=4).cycle();
+    while !clients.iter().all(tokio::task::JoinHandle::is_finished) {
+        pool.resize(threads.next().unwrap()).unwrap();
+        tokio::task::yield_now().await;
+    }
+    for client in clients {
+        client.await.unwrap();
+    }
+    server.stop().await;
+    tokio::task::spawn_blocking(move || pool.stop())
+        .await
+        .unwrap();
+}
