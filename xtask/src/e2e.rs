@@ -4,7 +4,6 @@
 //! of its own, and asked by the least client that there can be. What was produced must come back
 //! record for record: at once, after a clean stop, and after a kill.
 
-mod program;
 mod traffic;
 #[path = "../../crates/broker/tests/support/wire_client.rs"]
 // The broker's own tests ask with the same client; a crate for one file would be more than it is.
@@ -13,14 +12,11 @@ mod wire_client;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
-use cargo_metadata::TargetKind;
-
-use self::program::Program;
 use self::traffic::Traffic;
-use crate::artifacts;
+use crate::running_broker::{self, BrokerSetup};
 use crate::stages::now;
 use crate::workspace::Workspace;
+use anyhow::{Context, Result, ensure};
 
 /// What to do, and how much of it.
 #[derive(clap::Args)]
@@ -45,13 +41,10 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> Result<()> {
     ensure!(options.partitions > 0, "records need a partition to go to");
     let workspace = Workspace::load()?;
-    let build = ["build", "--release", "--package", "klamm-broker", "--bins"];
-    let built = artifacts::build(&workspace, &build, &TargetKind::Bin)?;
-    let broker = built.iter().find(|it| it.target == "klamm-broker");
-    let broker = broker.context("cargo has built no klamm-broker")?;
+    let program = running_broker::build(&workspace)?;
 
     let directory = tempfile::tempdir().context("no directory for the broker's data")?;
-    let data = directory.path().join("data");
+    let setup = BrokerSetup::new(&program, &directory.path().join("data"), &[])?;
     let traffic = Traffic {
         records: options.records,
         value_bytes: options.value_bytes,
@@ -61,10 +54,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let mut table = Table::default();
 
     let started = now();
-    let program = Program::start(broker.command(), &data)?;
+    let broker = setup.start()?;
     table.row("start", now() - started, None);
 
-    let mut client = wire_client::WireClient::connect(program.address())?;
+    let mut client = wire_client::WireClient::connect(setup.address())?;
     traffic.create_topic(&mut client)?;
     let began = now();
     traffic.produce(&mut client)?;
@@ -76,16 +69,16 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         now() - began,
         Some((options.records, bytes)),
     );
-    table.memory("memory after it", program.memory_kib());
+    table.memory("memory after it", broker.memory_kib());
 
     let began = now();
-    program.stop()?;
+    broker.stop()?;
     table.row("stop by SIGTERM", now() - began, None);
     let began = now();
-    let program = Program::start(broker.command(), &data)?;
+    let broker = setup.start()?;
     table.row("start after it", now() - began, None);
-    table.memory("memory, idle", program.memory_kib());
-    let mut client = wire_client::WireClient::connect(program.address())?;
+    table.memory("memory, idle", broker.memory_kib());
+    let mut client = wire_client::WireClient::connect(setup.address())?;
     let began = now();
     traffic.compare(&mut client)?;
     table.row(
@@ -94,11 +87,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         Some((options.records, bytes)),
     );
 
-    program.kill()?;
+    broker.kill()?;
     let began = now();
-    let program = Program::start(broker.command(), &data)?;
+    let broker = setup.start()?;
     table.row("start after a kill", now() - began, None);
-    let mut client = wire_client::WireClient::connect(program.address())?;
+    let mut client = wire_client::WireClient::connect(setup.address())?;
     let began = now();
     traffic.compare(&mut client)?;
     table.row(
@@ -106,7 +99,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         now() - began,
         Some((options.records, bytes)),
     );
-    program.stop()?;
+    broker.stop()?;
 
     println!(
         "\n{} records of {} bytes\n\n{table}",

@@ -68,7 +68,8 @@ impl BrokerSetup {
             .arg("--set")
             .arg(format!("listeners=PLAINTEXT://{}", self.address))
             .arg("--set")
-            .arg(format!("log.dirs={}", self.data.display()));
+            .arg(format!("log.dirs={}", self.data.display()))
+            .args(["--log", "warn"]);
         for setting in &self.settings {
             command.arg("--set").arg(setting);
         }
@@ -105,6 +106,13 @@ impl RunningBroker {
     /// Its process id.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
+    }
+
+    /// The memory that is its own at present, where the system tells.
+    pub(crate) fn memory_kib(&self) -> Option<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).ok()?;
+        let line = status.lines().find_map(|it| it.strip_prefix("VmRSS:"))?;
+        line.trim().strip_suffix(" kB")?.trim().parse().ok()
     }
 
     /// Asks it to stop, and waits until it has.

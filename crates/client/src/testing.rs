@@ -113,6 +113,7 @@ const OFFER: Offer = Offer {
     listener: Listener::Broker,
     unstable: true,
     telemetry: true,
+    apis: klamm_wire::ApiSet::ALL,
 };
 
 impl Harness {

@@ -39,6 +39,7 @@ pub(crate) const OFFER: Offer = Offer {
     listener: Listener::Broker,
     unstable: true,
     telemetry: true,
+    apis: klamm_wire::ApiSet::ALL,
 };
 
 impl NodeModel {

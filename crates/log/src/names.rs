@@ -411,7 +411,11 @@ mod tests {
 
     #[test]
     fn lg_011_directories_of_other_purposes_are_not_partitions() {
-        for name in ["remote-log-index-cache", "__cluster_metadata-0", "klamm-metadata"] {
+        for name in [
+            "remote-log-index-cache",
+            "__cluster_metadata-0",
+            "klamm-metadata",
+        ] {
             assert_eq!(DirectoryName::parse(name), Ok(DirectoryName::Reserved));
         }
     }

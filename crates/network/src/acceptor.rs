@@ -138,7 +138,7 @@ impl<C: Clock, F: DiskFile> Acceptor<C, F> {
             let Some(_member) = members.join(&mailbox, slot) else {
                 return;
             };
-            let seat = Seat::new(&mailbox, |seat| {
+            let seat = Seat::new(&mailbox, common.channel.clone(), |seat| {
                 Connection::new(stream, clock, common, Arc::clone(&mailbox), seat)
             });
             let end = seat.run().await;

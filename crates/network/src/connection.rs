@@ -61,6 +61,8 @@ pub(crate) struct Connection<S, C, F> {
     seat: Weak<dyn Deliver<F>>,
     /// It has ended, and its task does not know yet.
     end: Option<End>,
+    /// Requests that were put on the channel and not announced there.
+    unannounced: usize,
     reader: FrameReader,
     pipeline: Pipeline<Unassigned, Answer<F>>,
     outgoing: Outgoing<F>,
@@ -118,6 +120,7 @@ where
             stream,
             seat,
             end: None,
+            unannounced: 0,
             reader: FrameReader::new(common.request_bytes_max),
             pipeline: Pipeline::new(common.requests_per_connection),
             outgoing: Outgoing::new(),
@@ -312,12 +315,19 @@ where
             in_channel_line,
             ..
         } = &mut self.holdup;
-        blocked.is_some()
-            && self
-                .common
-                .channel
+        let channel = &self.common.channel;
+        let is_put = blocked.is_some()
+            && channel
                 .poll_put(blocked, in_channel_line, context)
-                .is_ready()
+                .is_ready();
+        self.unannounced += usize::from(is_put);
+        is_put
+    }
+
+    /// The requests that were put on the channel since the last call. Whoever runs the connection
+    /// announces them after it is done with it, so that the handler finds the connection free.
+    pub(crate) const fn take_unannounced(&mut self) -> usize {
+        std::mem::replace(&mut self.unannounced, 0)
     }
 
     fn write(

@@ -149,7 +149,8 @@ impl<F> RequestChannel<F> {
         self.notify(state);
     }
 
-    /// Puts a request, taking it out of `received`, or waits in line for room.
+    /// Puts a request, taking it out of `received`, or waits in line for room. No handler is woken
+    /// before [`Self::announce`].
     pub(crate) fn poll_put(
         &self,
         received: &mut Option<Received<F>>,
@@ -166,9 +167,20 @@ impl<F> RequestChannel<F> {
             state.queue.put(received);
         }
         let next = state.who_gets_room();
-        self.notify(state);
+        drop(state);
         wake(next);
         Poll::Ready(())
+    }
+
+    /// Wakes handlers for so many requests that were put, as far as these are still there.
+    pub(crate) fn announce(&self, requests: usize) {
+        for _ in 0..requests {
+            let state = self.shared.state.lock();
+            if state.queue.is_empty() {
+                return;
+            }
+            self.notify(state);
+        }
     }
 
     /// Leaves the line without having put anything.

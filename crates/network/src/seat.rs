@@ -19,6 +19,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use crate::connection::Connection;
 use crate::end::End;
 use crate::mailbox::Mailbox;
+use crate::request_channel::RequestChannel;
 
 /// A connection for whoever answers its requests.
 pub(crate) trait Deliver<F>: Send + Sync {
@@ -33,6 +34,7 @@ pub(crate) trait Deliver<F>: Send + Sync {
 /// Holds a connection until its task has ended.
 pub(crate) struct Seat<S, C, F: 'static> {
     mailbox: Arc<Mailbox<F>>,
+    channel: RequestChannel<F>,
     /// Held while the connection is run, and only ever tried, except to take an ended connection
     /// out. The lock of the mailbox, the channel and the budgets come after it.
     connection: Mutex<Option<Connection<S, C, F>>>,
@@ -49,10 +51,12 @@ where
     /// A seat for the connection that `connection` makes, which must not use it yet.
     pub(crate) fn new(
         mailbox: &Arc<Mailbox<F>>,
+        channel: RequestChannel<F>,
         connection: impl FnOnce(Weak<dyn Deliver<F>>) -> Connection<S, C, F>,
     ) -> Arc<Self> {
         Arc::new_cyclic(|seat: &Weak<Self>| Self {
             mailbox: Arc::clone(mailbox),
+            channel,
             connection: Mutex::new(Some(connection(seat.clone()))),
             was_turned_away: AtomicBool::new(false),
         })
@@ -68,18 +72,27 @@ where
     fn poll(&self, context: &mut Context<'_>) -> Poll<End> {
         // The second attempt is for a handler that was done before it could see the note.
         for _ in 0..2 {
-            if let Some(mut connection) = self.connection.try_lock() {
-                let Some(connection) = connection.as_mut() else {
-                    return Poll::Ready(End::Closed);
-                };
-                return match connection.poll(context) {
-                    Ok(()) => Poll::Pending,
-                    Err(end) => Poll::Ready(end),
-                };
-            }
-            self.was_turned_away.store(true, Ordering::SeqCst);
+            let Some((outcome, unannounced)) = self.try_run(|connection| connection.poll(context))
+            else {
+                self.was_turned_away.store(true, Ordering::SeqCst);
+                continue;
+            };
+            self.channel.announce(unannounced);
+            return match outcome {
+                Ok(()) => Poll::Pending,
+                Err(end) => Poll::Ready(end),
+            };
         }
         Poll::Pending
+    }
+
+    /// Runs the connection, if nobody else does and it is there; also returns how many requests
+    /// are to be announced.
+    fn try_run<T>(&self, run: impl FnOnce(&mut Connection<S, C, F>) -> T) -> Option<(T, usize)> {
+        let mut connection = self.connection.try_lock()?;
+        let connection = connection.as_mut()?;
+        let outcome = run(connection);
+        Some((outcome, connection.take_unannounced()))
     }
 }
 
@@ -97,16 +110,14 @@ where
         let Some(waker) = self.mailbox.waker() else {
             return;
         };
-        let needs_task = match self.connection.try_lock() {
-            Some(mut connection) => connection.as_mut().is_some_and(|connection| {
-                connection.poll_letters(&mut Context::from_waker(&waker))
-            }),
-            None => true,
-        };
+        let mut context = Context::from_waker(&waker);
+        let ran = self.try_run(|connection| connection.poll_letters(&mut context));
+        let (needs_task, unannounced) = ran.unwrap_or((true, 0));
         // The lock is free again: the task that was turned away gets it now.
         if self.was_turned_away.swap(false, Ordering::SeqCst) || needs_task {
             waker.wake();
         }
+        self.channel.announce(unannounced);
     }
 }
 

@@ -183,6 +183,7 @@ impl FakeCluster {
             listener: Listener::Broker,
             unstable: false,
             telemetry: false,
+            apis: klamm_wire::ApiSet::ALL,
         };
         let request = RequestFrame::parse(frame, &offer).expect("a request that brokers serve");
         let (id, version) = (request.header.correlation_id, request.version());

@@ -148,8 +148,8 @@ impl Traffic {
         let options = BatchOptions {
             size_limit: usize::MAX,
             producer: ProducerStamp {
-                id: producer,
-                epoch: ProducerEpoch::new(0),
+                producer_id: producer,
+                producer_epoch: ProducerEpoch::new(0),
                 base_sequence: Sequence::new(i32::try_from(first)?),
             },
             ..BatchOptions::default()

@@ -3,6 +3,10 @@
 //! They are fetched by the names of their public packages into a temporary directory, unless the
 //! machine has them; what cannot be had is named and skipped.
 
+mod dump;
+mod kafka;
+mod kafka_broker;
+mod kafka_files;
 mod kcat;
 mod librdkafka;
 mod programs;
@@ -28,6 +32,9 @@ pub(crate) struct Options {
     /// Where fetched programs are kept for the next run, instead of a temporary directory.
     #[arg(long, value_name = "DIRECTORY")]
     programs: Option<PathBuf>,
+    /// Keep what Apache Kafka's broker writes as the fixture of klamm-log's tests.
+    #[arg(long)]
+    keep_fixture: bool,
 }
 
 /// One check of a foreign program against ours.
@@ -36,7 +43,15 @@ struct Check {
     run: fn(&Surroundings) -> Result<Outcome>,
 }
 
-const CHECKS: [Check; 2] = [
+const CHECKS: [Check; 4] = [
+    Check {
+        name: "klamm-log: Apache Kafka's dump tool reads our files",
+        run: kafka_files::ours_are_dumped,
+    },
+    Check {
+        name: "klamm-log: what Apache Kafka's broker writes is sound",
+        run: kafka_files::theirs_are_sound,
+    },
     Check {
         name: "kcat: every codec and acks, and after a restart",
         run: kcat::every_codec_and_acks,
@@ -49,8 +64,10 @@ const CHECKS: [Check; 2] = [
 
 /// What a check is given.
 struct Surroundings {
-    /// The broker's program.
+    workspace: Workspace,
+    /// Our broker's program.
     broker: PathBuf,
+    keeps_fixture: bool,
     /// Programs that are not ours.
     programs: Programs,
     /// For a check's files; gone after the run.
@@ -86,6 +103,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let fetched = scratch.path().join("programs");
     let surroundings = Surroundings {
         broker,
+        workspace,
+        keeps_fixture: options.keep_fixture,
         programs: Programs::new(options.programs.as_ref().unwrap_or(&fetched))?,
         scratch: scratch.path().to_owned(),
     };

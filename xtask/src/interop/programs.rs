@@ -7,6 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
+use super::kafka::Kafka;
 use crate::command;
 
 /// What kcat needs besides the C library, by Debian's names.
@@ -43,6 +44,11 @@ impl Programs {
             }
         }
         Some(kcat_in(&root))
+    }
+
+    /// Apache Kafka's programs; `None` if they cannot be had.
+    pub(super) fn kafka(&self) -> Result<Option<Kafka>> {
+        Kafka::fetch(&self.directory)
     }
 
     /// A Python that has librdkafka; `None` if it cannot be had.

@@ -101,6 +101,7 @@ fn limits(connections: &ConnectionSettings) -> ConnectionLimits {
         max_connections_per_ip: connections.per_address_max,
         max_connections_per_ip_overrides: connections.per_address_overrides.clone(),
         max_connection_creation_rate: connections.creation_rate_max,
+        ..ConnectionLimits::default()
     }
 }
 

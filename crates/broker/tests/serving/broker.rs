@@ -147,8 +147,8 @@ pub fn batch(values: &[&str]) -> Bytes {
 /// A batch of an idempotent producer.
 pub fn idempotent_batch(values: &[&str], producer: ProducerId, epoch: i16, first: i32) -> Bytes {
     let producer = ProducerStamp {
-        id: producer,
-        epoch: ProducerEpoch::new(epoch),
+        producer_id: producer,
+        producer_epoch: ProducerEpoch::new(epoch),
         base_sequence: Sequence::new(first),
     };
     let options = BatchOptions {

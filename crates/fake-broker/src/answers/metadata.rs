@@ -85,9 +85,9 @@ impl Model {
                 partition_index: PartitionIndex::new(index),
                 leader_id: leader.unwrap_or(BrokerId::NONE),
                 leader_epoch: partition.leader_epoch,
-                replica_nodes: replicas.clone(),
-                isr_nodes: replicas.clone(),
-                offline_replicas: offline.clone(),
+                replica_nodes: replicas.clone().into(),
+                isr_nodes: replicas.clone().into(),
+                offline_replicas: offline.clone().into(),
                 ..MetadataResponsePartition::default()
             }
         });

@@ -119,9 +119,9 @@ fn describe_partition(
         partition_index: index,
         leader_id: partition.leader.filter(is_up).unwrap_or(BrokerId::NONE),
         leader_epoch: partition.leader_epoch,
-        replica_nodes,
-        isr_nodes: partition.isr.clone(),
-        offline_replicas: offline,
+        replica_nodes: replica_nodes.into(),
+        isr_nodes: partition.isr.clone().into(),
+        offline_replicas: offline.into(),
         ..MetadataResponsePartition::default()
     }
 }
@@ -212,11 +212,11 @@ mod tests {
     fn ap_052_version_0_leaves_replicas_out_that_are_down() {
         assert_eq!(codes(0), [9, 5, 5, 5]);
         let old = &partitions(0)[0];
-        assert_eq!(old.replica_nodes, [1.into()]);
+        assert_eq!(*old.replica_nodes, [1.into()]);
         let new = &partitions(5)[0];
         assert_eq!(new.error_code, ErrorCode::NONE);
-        assert_eq!(new.replica_nodes, [1.into(), 2.into(), 3.into()]);
-        assert_eq!(new.offline_replicas, [2.into(), 3.into()]);
+        assert_eq!(*new.replica_nodes, [1.into(), 2.into(), 3.into()]);
+        assert_eq!(*new.offline_replicas, [2.into(), 3.into()]);
     }
 
     #[test]

@@ -163,8 +163,11 @@ impl<D: Disk, C: Clock> LogStore<D, C> {
     ) -> Result<(), super::open::OpenQuorumError> {
         let (mut next, end) = {
             let mut written = self.inner.written.lock();
-            written.log.flush().map_err(LogStoreError::from)?;
-            (written.log.log_start_offset(), written.log.log_end_offset())
+            let (start, end) = (written.log.log_start_offset(), written.log.log_end_offset());
+            if start < end {
+                written.log.flush().map_err(LogStoreError::from)?;
+            }
+            (start, end)
         };
         let mut last = None;
         while next < end {
