@@ -19,7 +19,8 @@ pub trait Guest: Send + 'static {
     /// [`ClientHandle::wake`](crate::ClientHandle::wake).
     ///
     /// Returns when it wants its next turn even if nothing happens; `None` for never. A client
-    /// that it [closes](NetworkClient::close) ends the task.
+    /// that it [closes](NetworkClient::close) ends the task. The last turn of all has a client
+    /// that [is closed](NetworkClient::is_closed).
     fn turn(&mut self, now: Instant, client: &mut NetworkClient) -> Option<Instant>;
 
     /// One of its requests is done. Called in the order in which the outcomes became known,

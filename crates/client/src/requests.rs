@@ -119,6 +119,18 @@ impl<G> RequestsGuest<G> {
         self.guest
     }
 
+    /// Nothing will be sent any more.
+    fn end(&mut self) {
+        self.arriving.close();
+        while let Ok(job) = self.arriving.try_recv() {
+            self.waiting.push_back(job);
+        }
+        for job in self.waiting.drain(..) {
+            job.finish(Err(RequestFailure::Closed));
+        }
+        self.sent.clear();
+    }
+
     /// Goes over those that wait; returns when to do so again.
     fn send_waiting(&mut self, now: Instant, client: &mut NetworkClient) -> Option<Instant> {
         while let Ok(job) = self.arriving.try_recv() {
@@ -152,6 +164,10 @@ impl<G: Guest> Guest for RequestsGuest<G> {
     }
 
     fn turn(&mut self, now: Instant, client: &mut NetworkClient) -> Option<Instant> {
+        if client.is_closed() {
+            self.end();
+            return self.guest.turn(now, client);
+        }
         let ours = self.send_waiting(now, client);
         let theirs = self.guest.turn(now, client);
         [ours, theirs].into_iter().flatten().min()

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use klamm_io::{Clock, Net};
+use klamm_wire::Encoded;
 use tracing::error;
 
 use self::alarm::Alarm;
@@ -144,6 +145,7 @@ impl<N: Net, G: Guest> Shell<N, G> {
             }
             self.turn(now);
             if self.client.is_closed() {
+                self.guest.turn(now, &mut self.client);
                 return self.guest;
             }
             // A write that was done at once is an event, and does not wait.
@@ -210,19 +212,27 @@ impl<N: Net, G: Guest> Shell<N, G> {
                 self.connection(connection).connect(connecting);
                 self.poll(connection);
             }
-            Action::Write { connection, frame } => match self.connection(connection).write(frame) {
-                Ok(()) => self.poll(connection),
-                Err(refused) => {
-                    error!(%connection, %refused, "closing the connection");
-                    self.connections.remove(&connection);
-                    let reason = refused.to_string().into();
-                    self.events.push(Event::Disconnected(connection, reason));
-                }
-            },
+            Action::Write { connection, frame } => self.write(connection, frame),
             Action::Close(connection) => {
                 self.connections.remove(&connection);
             }
             Action::Answer(answer) => self.guest.answered(now, answer, &mut self.client),
+        }
+    }
+
+    fn write(&mut self, id: ConnectionId, frame: Encoded) {
+        // One that is gone has left the event that says so.
+        let Some(connection) = self.connections.get_mut(&id) else {
+            return;
+        };
+        match connection.write(frame) {
+            Ok(()) => self.poll(id),
+            Err(refused) => {
+                error!(connection = %id, %refused, "closing the connection");
+                self.connections.remove(&id);
+                let reason = refused.to_string().into();
+                self.events.push(Event::Disconnected(id, reason));
+            }
         }
     }
 

@@ -14,7 +14,8 @@ use klamm_wire::messages::metadata::{
     MetadataRequest, MetadataResponse, MetadataResponseBroker, MetadataResponseTopic,
 };
 use klamm_wire::{
-    ApiKey, Encoded, Listener, Message, Offer, Request, RequestFrame, Versions, encode_response,
+    ApiKey, ApiSet, Encoded, Listener, Message, Offer, Request, RequestFrame, Versions,
+    encode_response,
 };
 
 use crate::answer::Answer;
@@ -113,7 +114,7 @@ const OFFER: Offer = Offer {
     listener: Listener::Broker,
     unstable: true,
     telemetry: true,
-    apis: klamm_wire::ApiSet::ALL,
+    apis: ApiSet::ALL,
 };
 
 impl Harness {

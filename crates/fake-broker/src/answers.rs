@@ -9,7 +9,8 @@ use klamm_wire::messages::init_producer_id::{InitProducerIdRequest, InitProducer
 use klamm_wire::messages::metadata::MetadataRequest;
 use klamm_wire::messages::produce::ProduceRequest;
 use klamm_wire::{
-    ApiKey, Encoded, ErrorCode, Listener, Offer, Request, RequestFrame, Versions, encode_response,
+    ApiKey, ApiSet, Encoded, ErrorCode, Listener, Offer, Request, RequestFrame, Versions,
+    encode_response,
 };
 
 use crate::fault::{Chosen, Fault};
@@ -39,7 +40,7 @@ pub(crate) const OFFER: Offer = Offer {
     listener: Listener::Broker,
     unstable: true,
     telemetry: true,
-    apis: klamm_wire::ApiSet::ALL,
+    apis: ApiSet::ALL,
 };
 
 impl NodeModel {

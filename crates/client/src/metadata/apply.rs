@@ -96,7 +96,8 @@ impl State {
             }
         }
         self.replace(parts, before.version() + 1);
-        self.refresh.succeeded(asked, taken.news, now);
+        let some_wait = !self.new_topics.is_empty();
+        self.refresh.succeeded(asked, taken.news, some_wait, now);
         if taken.stale {
             self.refresh.request_full();
         }

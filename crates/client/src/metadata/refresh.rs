@@ -55,10 +55,15 @@ impl Refresh {
         self.full_requested = true;
     }
 
-    /// Wants the new topics, at once.
+    /// Wants the new topics.
     pub(super) fn request_partial(&mut self) {
         self.partial_requested = true;
         self.partial_requests += 1;
+    }
+
+    /// There is a topic that was never asked for: it is wanted at once.
+    pub(super) fn topic_added(&mut self) {
+        self.request_partial();
         self.end_backoff();
     }
 
@@ -96,8 +101,9 @@ impl Refresh {
         }
     }
 
-    /// An answer came.
-    pub(super) fn succeeded(&mut self, asked: Asked, news: bool, now: Instant) {
+    /// An answer came. `news`: it said something that was not known; `some_wait`: there are topics
+    /// that no answer has named yet.
+    pub(super) fn succeeded(&mut self, asked: Asked, news: bool, some_wait: bool, now: Instant) {
         self.failures = 0;
         self.repeats = if news {
             0
@@ -108,13 +114,13 @@ impl Refresh {
             0 => None,
             repeats => Some(now + self.backoff.after(repeats - 1, &mut self.random)),
         };
-        // Topics may have been added while the answer was on its way.
-        self.partial_requested = self.partial_requests > asked.partial_requests;
+        self.partial_requested = some_wait;
         if !asked.is_partial {
             self.full_requested = false;
             self.expires_at = now + self.max_age;
         }
-        if self.partial_requested {
+        // Topics that were added while the answer was on its way do not wait.
+        if some_wait && self.partial_requests > asked.partial_requests {
             self.not_before = None;
         }
     }

@@ -90,7 +90,7 @@ impl State {
         self.topics
             .insert(name.clone(), Arc::new(LastUse::new(now)));
         self.new_topics.insert(name);
-        self.refresh.request_partial();
+        self.refresh.topic_added();
         true
     }
 

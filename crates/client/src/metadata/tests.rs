@@ -126,8 +126,8 @@ fn topic(name: &str, partitions: &[(i32, i32)]) -> MetadataResponseTopic {
         partition_index: PartitionIndex::new(index),
         leader_id: BrokerId::new(*leader),
         leader_epoch: LeaderEpoch::new(*epoch),
-        replica_nodes: [0, 1, 2].map(BrokerId::new).to_vec(),
-        isr_nodes: vec![BrokerId::new(*leader)],
+        replica_nodes: [0, 1, 2].map(BrokerId::new).into(),
+        isr_nodes: [BrokerId::new(*leader)].into(),
         ..MetadataResponsePartition::default()
     };
     MetadataResponseTopic {

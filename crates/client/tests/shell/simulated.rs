@@ -138,7 +138,7 @@ async fn cl_041_waiting_for_a_node_comes_to_an_end() {
     let failure = world.run(sent).await.unwrap_err();
     assert_eq!(failure, RequestFailure::NotReady);
     assert!(world.clock.time() - started >= ms(700));
-    task.close().await;
+    let _guest = task.close().await;
     let closed = requests.send(Target::LeastLoaded, init(), SendOptions::default());
     assert_eq!(world.run(closed).await.unwrap_err(), RequestFailure::Closed);
 }

@@ -32,7 +32,7 @@ fn cl_073_a_full_answer_replaces_everything_and_a_partial_one_what_it_names() {
 fn cl_074_an_entry_with_a_lower_epoch_is_ignored() {
     let fixture = Fixture::knowing(&[topic("a", &[(0, 10), (1, 20)])]);
     let mut older = topic("a", &[(2, 9), (2, 20)]);
-    older.partitions[0].isr_nodes = vec![BrokerId::new(2)];
+    older.partitions[0].isr_nodes = [BrokerId::new(2)].into();
     fixture.full(&[older]);
     assert_eq!(fixture.leader("a", 0), Some(0));
     let cluster = fixture.metadata.cluster();
@@ -257,8 +257,8 @@ fn another_topic_id_means_another_topic() {
 #[test]
 fn cl_082_only_a_replica_that_is_up_is_offered() {
     let mut described = topic("a", &[(0, 1)]);
-    described.partitions[0].replica_nodes = [0, 1].map(BrokerId::new).to_vec();
-    described.partitions[0].offline_replicas = vec![BrokerId::new(1)];
+    described.partitions[0].replica_nodes = [0, 1].map(BrokerId::new).into();
+    described.partitions[0].offline_replicas = [BrokerId::new(1)].into();
     let fixture = Fixture::knowing(&[described]);
     let cluster = fixture.metadata.cluster();
     let online = |id| {

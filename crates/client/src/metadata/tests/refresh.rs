@@ -110,6 +110,21 @@ fn a_topic_added_meanwhile_is_asked_for_next() {
     assert_eq!(names(&request), ["c"]);
 }
 
+/// Covers CL-067.
+#[test]
+fn what_was_asked_for_meanwhile_and_has_come_is_not_asked_for_again() {
+    let fixture = Fixture::knowing(&[topic("a", &[(0, 1)])]);
+    fixture.metadata.add_topic("b", fixture.now);
+    let (_, asked) = fixture.metadata.next_request(fixture.now);
+    fixture.metadata.request_update_for("b");
+    let answer = response(brokers(3), &[topic("b", &[(0, 1)])]);
+    fixture
+        .metadata
+        .apply(&answer, 12, asked, fixture.now)
+        .unwrap();
+    assert!(!fixture.metadata.update_requested());
+}
+
 #[test]
 fn cl_068_topics_are_named_and_may_be_created() {
     let fixture = Fixture::new();
@@ -183,7 +198,11 @@ fn answers_that_bring_nothing_new_back_off_as_failures_do() {
 fn an_update_for_a_topic_asks_for_no_more_than_needed() {
     let fixture = Fixture::knowing(&[topic("a", &[(0, 1)])]);
     fixture.metadata.add_topic("b", fixture.now);
+    fixture.metadata.failed(fixture.now);
+    let due = fixture.due_in();
+    assert!(due >= ms(80));
     assert_eq!(fixture.metadata.request_update_for("b"), 1);
+    assert_eq!(fixture.due_in(), due, "asking again ends no backoff");
     let (request, _) = fixture.metadata.next_request(fixture.now);
     assert_eq!(names(&request), ["b"]);
     fixture.metadata.request_update_for("a");
