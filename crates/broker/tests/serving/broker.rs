@@ -25,7 +25,7 @@ use crate::wire_client::WireClient;
 const LISTENER: &str = "PLAINTEXT";
 
 /// A broker on a free port. It is stopped when it is dropped.
-pub struct TestBroker {
+pub(crate) struct TestBroker {
     runtime: Runtime,
     broker: Option<Broker<TcpNet, RealDisk, SystemClock>>,
     directory: PathBuf,
@@ -35,7 +35,7 @@ pub struct TestBroker {
 
 impl TestBroker {
     /// Starts one with Apache Kafka's defaults and these settings.
-    pub fn start(assignments: &[&str]) -> Self {
+    pub(crate) fn start(assignments: &[&str]) -> Self {
         let own = tempfile::tempdir().unwrap();
         let mut broker = Self::start_in(own.path(), assignments).unwrap();
         broker._own = Some(own);
@@ -43,7 +43,7 @@ impl TestBroker {
     }
 
     /// Starts one in a directory that somebody else keeps.
-    pub fn start_in(directory: &Path, assignments: &[&str]) -> Result<Self, StartError> {
+    pub(crate) fn start_in(directory: &Path, assignments: &[&str]) -> Result<Self, StartError> {
         let settings = settings(directory, assignments).unwrap();
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
@@ -60,7 +60,7 @@ impl TestBroker {
     }
 
     /// Stops it and starts another one in its place.
-    pub fn restart(mut self) -> Self {
+    pub(crate) fn restart(mut self) -> Self {
         self.stop();
         let mut broker = Self::start_in(&self.directory, &[]).unwrap();
         broker._own = self._own.take();
@@ -73,11 +73,11 @@ impl TestBroker {
         }
     }
 
-    pub fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         self.broker.as_ref().unwrap().address(LISTENER).unwrap()
     }
 
-    pub fn connect(&self) -> WireClient {
+    pub(crate) fn connect(&self) -> WireClient {
         WireClient::connect(self.address()).unwrap()
     }
 }
@@ -100,7 +100,7 @@ fn settings(directory: &Path, assignments: &[&str]) -> Result<Settings, Settings
 }
 
 /// Creates a topic, and returns its id.
-pub fn create_topic(
+pub(crate) fn create_topic(
     client: &mut WireClient,
     name: &'static str,
     partitions: i32,
@@ -114,7 +114,7 @@ pub fn create_topic(
     topic.topic_id
 }
 
-pub fn try_create_topic(
+pub(crate) fn try_create_topic(
     client: &mut WireClient,
     name: &'static str,
     partitions: i32,
@@ -140,12 +140,17 @@ pub fn try_create_topic(
 }
 
 /// A batch of these values, with the timestamp 1, 2, 3 and so on.
-pub fn batch(values: &[&str]) -> Bytes {
+pub(crate) fn batch(values: &[&str]) -> Bytes {
     batch_of(values, BatchOptions::default())
 }
 
 /// A batch of an idempotent producer.
-pub fn idempotent_batch(values: &[&str], producer: ProducerId, epoch: i16, first: i32) -> Bytes {
+pub(crate) fn idempotent_batch(
+    values: &[&str],
+    producer: ProducerId,
+    epoch: i16,
+    first: i32,
+) -> Bytes {
     let producer = ProducerStamp {
         producer_id: producer,
         producer_epoch: ProducerEpoch::new(epoch),
@@ -158,7 +163,7 @@ pub fn idempotent_batch(values: &[&str], producer: ProducerId, epoch: i16, first
     batch_of(values, options)
 }
 
-pub fn batch_of(values: &[&str], options: BatchOptions) -> Bytes {
+pub(crate) fn batch_of(values: &[&str], options: BatchOptions) -> Bytes {
     let mut builder = RecordBatchBuilder::new(options, Vec::new());
     for (timestamp, value) in (1..).zip(values) {
         builder
@@ -170,7 +175,7 @@ pub fn batch_of(values: &[&str], options: BatchOptions) -> Bytes {
 }
 
 /// A request for one partition.
-pub fn produce_request(
+pub(crate) fn produce_request(
     topic: &'static str,
     partition: i32,
     acks: i16,
@@ -193,7 +198,7 @@ pub fn produce_request(
 }
 
 /// Produces to one partition by name (version 12), and returns its part of the answer.
-pub fn produce(
+pub(crate) fn produce(
     client: &mut WireClient,
     topic: &'static str,
     partition: i32,
@@ -206,7 +211,7 @@ pub fn produce(
 }
 
 /// A request for one partition, without a wait.
-pub fn fetch_request(
+pub(crate) fn fetch_request(
     topic: &'static str,
     id: TopicId,
     partition: i32,
@@ -232,7 +237,7 @@ pub fn fetch_request(
 }
 
 /// Fetches from one partition by name (version 12).
-pub fn fetch(
+pub(crate) fn fetch(
     client: &mut WireClient,
     topic: &'static str,
     partition: i32,
@@ -244,7 +249,7 @@ pub fn fetch(
 }
 
 /// The offsets and values of what was fetched.
-pub fn values(data: &PartitionData) -> Vec<(i64, String)> {
+pub(crate) fn values(data: &PartitionData) -> Vec<(i64, String)> {
     let records = data.records.as_ref().and_then(|it| it.bytes()).cloned();
     let mut codecs = Codecs::default();
     let mut values = Vec::new();

@@ -124,8 +124,8 @@ fn the_cluster_is_described_in_every_version() {
             (ErrorCode::NONE, 1)
         );
         assert_eq!(partition.leader_id.get(), 1);
-        assert_eq!(partition.replica_nodes, [1.into()]);
-        assert_eq!(partition.isr_nodes, [1.into()]);
+        assert_eq!(partition.replica_nodes, [1.into()].into());
+        assert_eq!(partition.isr_nodes, [1.into()].into());
         assert!(partition.offline_replicas.is_empty());
         // All topics, and none.
         let all = MetadataRequest {

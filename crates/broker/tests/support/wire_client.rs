@@ -15,7 +15,7 @@ use klamm_wire::{Encoded, Request, decode_response, encode_request};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// One connection to a broker.
-pub struct WireClient {
+pub(crate) struct WireClient {
     stream: TcpStream,
     next_id: i32,
 }
@@ -25,7 +25,7 @@ impl WireClient {
     ///
     /// # Errors
     /// Where nobody listens.
-    pub fn connect(address: SocketAddr) -> Result<Self> {
+    pub(crate) fn connect(address: SocketAddr) -> Result<Self> {
         let stream = TcpStream::connect(address).with_context(|| format!("{address}"))?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(PATIENCE))?;
@@ -36,7 +36,7 @@ impl WireClient {
     ///
     /// # Errors
     /// Where the connection is gone, or the version cannot say it.
-    pub fn send<R: Request>(&mut self, request: &R, version: i16) -> Result<CorrelationId> {
+    pub(crate) fn send<R: Request>(&mut self, request: &R, version: i16) -> Result<CorrelationId> {
         let id = CorrelationId::new(self.next_id);
         self.next_id = self.next_id.wrapping_add(1);
         let header = RequestHeader::of::<R>(version, id, Some("wire-client".into()));
@@ -53,7 +53,11 @@ impl WireClient {
     ///
     /// # Errors
     /// Where the connection ends, or something else comes.
-    pub fn receive<R: Request>(&mut self, id: CorrelationId, version: i16) -> Result<R::Response> {
+    pub(crate) fn receive<R: Request>(
+        &mut self,
+        id: CorrelationId,
+        version: i16,
+    ) -> Result<R::Response> {
         let frame = self.receive_frame().with_context(|| R::NAME)?;
         let (header, response) = decode_response::<R>(frame, version)?;
         ensure!(
@@ -76,7 +80,7 @@ impl WireClient {
     ///
     /// # Errors
     /// As [`Self::send`] and [`Self::receive`].
-    pub fn call<R: Request>(&mut self, request: &R, version: i16) -> Result<R::Response> {
+    pub(crate) fn call<R: Request>(&mut self, request: &R, version: i16) -> Result<R::Response> {
         let id = self.send(request, version)?;
         self.receive::<R>(id, version)
     }

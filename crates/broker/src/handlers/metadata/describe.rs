@@ -103,11 +103,8 @@ fn describe_partition(
         Some(_) => ErrorCode::LEADER_NOT_AVAILABLE,
     };
     let mut replica_nodes = partition.replicas.clone();
-    let offline: Vec<_> = replica_nodes
-        .iter()
-        .copied()
-        .filter(|it| !is_usable(it))
-        .collect();
+    let offline = replica_nodes.iter().copied().filter(|it| !is_usable(it));
+    let offline = offline.collect();
     if asker.version == 0 {
         replica_nodes.retain(is_up);
         if error_code.is_none() && replica_nodes.len() < partition.replicas.len() {
@@ -120,8 +117,8 @@ fn describe_partition(
         leader_id: partition.leader.filter(is_up).unwrap_or(BrokerId::NONE),
         leader_epoch: partition.leader_epoch,
         replica_nodes: replica_nodes.into(),
-        isr_nodes: partition.isr.clone().into(),
-        offline_replicas: offline.into(),
+        isr_nodes: partition.isr.as_slice().into(),
+        offline_replicas: offline,
         ..MetadataResponsePartition::default()
     }
 }
@@ -212,11 +209,11 @@ mod tests {
     fn ap_052_version_0_leaves_replicas_out_that_are_down() {
         assert_eq!(codes(0), [9, 5, 5, 5]);
         let old = &partitions(0)[0];
-        assert_eq!(*old.replica_nodes, [1.into()]);
+        assert_eq!(old.replica_nodes, [1.into()].into());
         let new = &partitions(5)[0];
         assert_eq!(new.error_code, ErrorCode::NONE);
-        assert_eq!(*new.replica_nodes, [1.into(), 2.into(), 3.into()]);
-        assert_eq!(*new.offline_replicas, [2.into(), 3.into()]);
+        assert_eq!(new.replica_nodes, [1.into(), 2.into(), 3.into()].into());
+        assert_eq!(new.offline_replicas, [2.into(), 3.into()].into());
     }
 
     #[test]
