@@ -8,7 +8,11 @@ mod artifacts;
 mod bench;
 mod command;
 mod deep;
+mod e2e;
 mod fuzz;
+mod interop;
+mod running_broker;
+mod soak;
 mod stages;
 mod test;
 mod tidy;
@@ -36,6 +40,12 @@ enum Task {
     Deep(deep::Options),
     /// Run fuzz targets for longer than `test` does, or list them.
     Fuzz(fuzz::Options),
+    /// Run programs that are not ours against ours: kcat, librdkafka, Apache Kafka's tools.
+    Interop(interop::Options),
+    /// Take the broker's program through a million records, a restart and a kill.
+    E2e(e2e::Options),
+    /// Play tests that gain by being done often for many rounds, or list them.
+    Soak(soak::Options),
     /// Run the benches, print how Klamm compares, and write docs/benchmarks.md.
     Bench(bench::Options),
 }
@@ -46,6 +56,9 @@ fn main() -> ExitCode {
         Task::Tidy(options) => tidy::run(&options),
         Task::Deep(options) => deep::run(&options),
         Task::Fuzz(options) => fuzz::run(&options),
+        Task::Interop(options) => interop::run(&options),
+        Task::E2e(options) => e2e::run(&options),
+        Task::Soak(options) => soak::run(&options),
         Task::Bench(options) => bench::run(&options),
     };
     match outcome {

@@ -47,6 +47,28 @@ impl Stages {
         result.with_context(|| format!("stage `{name}`"))
     }
 
+    /// As [`run`](Self::run), for a stage that finds out by itself that it cannot run here: it
+    /// returns the reason.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub(crate) fn run_or_skip(
+        &mut self,
+        name: &str,
+        stage: impl FnOnce() -> Result<Option<String>>,
+    ) -> Result<()> {
+        let mut reason = None;
+        self.run(name, || {
+            reason = stage()?;
+            Ok(())
+        })?;
+        if let (Some(reason), Some(row)) = (reason, self.rows.last_mut()) {
+            println!("=== {name}: skipped: {reason}");
+            row.outcome = Outcome::Skipped(reason);
+        }
+        Ok(())
+    }
+
     /// Lists a stage that cannot run here, with the reason.
     pub(crate) fn skip(&mut self, name: &str, reason: &str) {
         println!("\n=== {name}: skipped: {reason}");
@@ -107,7 +129,7 @@ impl fmt::Display for Outcome {
     clippy::disallowed_methods,
     reason = "stages are timed for the person who waits for them"
 )]
-fn now() -> Instant {
+pub(crate) fn now() -> Instant {
     Instant::now()
 }
 

@@ -108,6 +108,7 @@ mod tests {
         check_net(&TcpNet, &SystemClock, "127.0.0.1".parse().unwrap()).await;
     }
 
+    /// Covers CL-085.
     #[tokio::test]
     async fn both_ends_have_the_options() {
         let options = SocketOptions {

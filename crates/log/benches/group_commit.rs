@@ -1,7 +1,6 @@
 //! Appends of 1 KiB, each acknowledged once it is durable, by 1, 8 and 64 writers: syncs in groups
 //! against one fdatasync per append. To one partition, and to one for each writer.
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
@@ -37,18 +36,36 @@ fn batch() -> ValidBatch {
     validate(bytes, &ValidationRules::default(), now_ms, &mut codecs).expect("it is valid")
 }
 
-/// Up to where partitions are durable, for those who wait for it.
-#[derive(Default)]
+/// Up to where each partition is durable, for those who wait for it: by themselves, so that a sync
+/// wakes nobody whom it does not concern.
 struct Durable {
-    offsets: Mutex<HashMap<TopicPartition, Offset>>,
-    moved: Condvar,
+    partitions: Vec<(Mutex<Offset>, Condvar)>,
 }
 
 impl Durable {
+    fn of(partitions: usize) -> Self {
+        let none = || (Mutex::new(Offset::ZERO), Condvar::new());
+        Self {
+            partitions: (0..partitions).map(|_| none()).collect(),
+        }
+    }
+
+    fn of_partition(&self, log: &PartitionLog<RealDisk>) -> &(Mutex<Offset>, Condvar) {
+        let index = log.partition().partition.get();
+        &self.partitions[usize::try_from(index).expect("they count from 0")]
+    }
+
+    fn note(&self, log: &PartitionLog<RealDisk>, offset: Offset) {
+        let (durable, moved) = self.of_partition(log);
+        *durable.lock() = offset;
+        moved.notify_all();
+    }
+
     fn wait_for(&self, log: &PartitionLog<RealDisk>, offset: Offset) {
-        let mut offsets = self.offsets.lock();
-        while offsets.get(log.partition()).is_none_or(|it| *it <= offset) {
-            self.moved.wait(&mut offsets);
+        let (durable, moved) = self.of_partition(log);
+        let mut durable = durable.lock();
+        while *durable <= offset {
+            moved.wait(&mut durable);
         }
     }
 }
@@ -63,11 +80,7 @@ fn open(path: &std::path::Path, durable: &Arc<Durable>) -> Arc<LogManager<RealDi
         random: Box::new(|| 4),
         events: Box::new(move |event| {
             if let LogEvent::Synced { log, offset } = event {
-                durable
-                    .offsets
-                    .lock()
-                    .insert(log.partition().clone(), offset);
-                durable.moved.notify_all();
+                durable.note(&log, offset);
             }
         }),
     };
@@ -111,11 +124,11 @@ fn group_commit(criterion: &mut Criterion) {
         group.sample_size(10).throughput(Throughput::Elements(1));
         for writers in [1, 8, 64] {
             let directory = tempfile::tempdir().expect("there is room");
-            let durable = Arc::new(Durable::default());
+            let partitions = if one_each { writers } else { 1 };
+            let durable = Arc::new(Durable::of(partitions));
             let manager = open(&directory.path().join("logs"), &durable);
             let durability =
                 Durability::start(manager.clone(), SYNC_THREADS).expect("there are threads");
-            let partitions = if one_each { writers } else { 1 };
             let logs: Vec<_> = (0..partitions)
                 .map(|index| {
                     let index = i32::try_from(index).expect("it is small");

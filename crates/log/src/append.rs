@@ -265,7 +265,7 @@ impl<D: Disk> Log<D> {
             Staged::Duplicate(duplicate) => return Ok(duplicate),
         };
         let must_roll = self.active.must_roll(&self.config, &incoming, now_ms);
-        let must_roll = self.or_fail(must_roll.map_err(SegmentError::from))?;
+        let must_roll = self.or_fail(must_roll)?;
         if must_roll {
             // Segments follow each other without a gap, even where the offsets have one, so that
             // recovery can tell when the end of one is lost; but if they are too far apart.

@@ -31,7 +31,7 @@ mod transactions;
 pub use self::choose::{Cleanable, filthiest};
 pub use self::clean::{CleanError, Cleaning, CleaningCounts};
 pub use self::offsets::CleanerOffsets;
-pub use self::running::{Cleanings, Running};
+pub use self::running::{Cleanings, Running, Uncleanable};
 pub use self::swap::{Cleaned, Swapped};
 
 #[cfg(test)]

@@ -37,10 +37,13 @@ impl<D: Disk> Log<D> {
         let end_offset = self.log_end_offset();
         self.snapshots
             .write(end_offset, &self.producers.to_snapshot())?;
-        let segment = self.active.segment.clone();
-        segment.seal(self.active.indexer.largest())?;
-        segment.sync_all()?;
-        self.syncs.made_a_name();
+        if !self.active.is_idle() {
+            self.active.seal()?;
+            self.active.segment.sync_all()?;
+            self.syncs.made_a_name();
+        } else if self.snapshots.has_unsynced() {
+            self.syncs.made_a_name();
+        }
         match self.flush() {
             Ok(()) => Ok(()),
             Err(FlushError::Unavailable(error)) => Err(error.into()),

@@ -135,6 +135,15 @@ impl Default for LogConfig {
 }
 
 impl LogConfig {
+    /// After so long a segment is done: with `compact`, also when its records have to be
+    /// compacted, for the segment that is appended to never is.
+    pub(crate) fn roll_age_max(&self) -> Duration {
+        let lag_max = self
+            .compaction_lag_max
+            .filter(|_| self.cleanup_policy.compact);
+        lag_max.map_or(self.segment_age_max, |it| it.min(self.segment_age_max))
+    }
+
     /// Looks at the ranges, as Kafka has them since 4.0.
     ///
     /// # Errors

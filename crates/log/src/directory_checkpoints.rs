@@ -12,6 +12,7 @@ use klamm_primitives::{Offset, TopicPartition};
 use parking_lot::Mutex;
 use tracing::warn;
 
+use crate::cleaner::CleanerOffsets;
 use crate::offset_checkpoint::Checkpoint;
 use crate::small_file::SmallFileError;
 
@@ -44,6 +45,8 @@ pub(crate) struct DirectoryCheckpoints<D: Disk> {
     /// Held while a file is written, so that two writers do not meet; nothing else is locked
     /// under it.
     state: Mutex<State>,
+    /// How far the logs are clean. Locked under `state`, and held while its file is written.
+    cleaner: Mutex<CleanerOffsets<D>>,
 }
 
 #[derive(Default)]
@@ -60,6 +63,7 @@ struct State {
 impl<D: Disk> DirectoryCheckpoints<D> {
     pub(crate) fn new(disk: D, path: PathBuf) -> Self {
         Self {
+            cleaner: Mutex::new(CleanerOffsets::none(disk.clone(), path.clone())),
             disk,
             path,
             state: Mutex::default(),
@@ -68,8 +72,15 @@ impl<D: Disk> DirectoryCheckpoints<D> {
 
     /// Reads what the last run has left. A damaged file of recovery points or high watermarks
     /// counts as an empty one, since lower ones are safe: more is recovered, less is shown until
-    /// it is known. One of log starts does not, since deleted records would come back.
+    /// it is known; and so does one of how far logs are clean. One of log starts does not, since
+    /// deleted records would come back.
     pub(crate) fn read(&self) -> Result<KnownOffsets, SmallFileError> {
+        match CleanerOffsets::open(self.disk.clone(), self.path.clone()) {
+            Ok(cleaner) => *self.cleaner.lock() = cleaner,
+            Err(error) => {
+                or_empty(Err(error))?;
+            }
+        }
         let read = |checkpoint: Checkpoint| checkpoint.read(&self.disk, &self.path);
         Ok(KnownOffsets {
             recovery_point: or_empty(read(Checkpoint::RecoveryPoint))?,
@@ -93,6 +104,8 @@ impl<D: Disk> DirectoryCheckpoints<D> {
             &former.high_watermark,
         ];
         let gone = all.into_iter().flat_map(BTreeMap::keys);
+        let cleaner = self.cleaner.lock();
+        let gone = gone.chain(cleaner.partitions());
         state.gone = gone.filter(|it| !is_there(it)).cloned().collect();
         let keep = |offsets: &Offsets| {
             let entry = |it: &&TopicPartition| Some(((*it).clone(), *offsets.get(*it)?));
@@ -103,6 +116,29 @@ impl<D: Disk> DirectoryCheckpoints<D> {
             log_start: keep(&former.log_start),
             high_watermark: keep(&former.high_watermark),
         };
+    }
+
+    /// The first dirty offset of a log, if a pass has noted it.
+    pub(crate) fn cleaner_offset(&self, partition: &TopicPartition) -> Option<Offset> {
+        self.cleaner.lock().get(partition)
+    }
+
+    /// Notes how far a pass came; on disk when this returns.
+    pub(crate) fn set_cleaner_offset(
+        &self,
+        partition: &TopicPartition,
+        offset: Offset,
+    ) -> Result<(), DiskError> {
+        self.cleaner.lock().set(partition, offset)
+    }
+
+    /// Notes that a log ends here now.
+    pub(crate) fn log_was_cut(
+        &self,
+        partition: &TopicPartition,
+        end_offset: Offset,
+    ) -> Result<(), DiskError> {
+        self.cleaner.lock().log_was_cut(partition, end_offset)
     }
 
     /// Notes that a partition was deleted.
@@ -132,7 +168,9 @@ impl<D: Disk> DirectoryCheckpoints<D> {
             let of_checkpoint = offsets.of(checkpoint).expect("one of the three");
             state.write(&self.disk, &self.path, checkpoint, of_checkpoint)?;
         }
-        state.forget_cleaned(&self.disk, &self.path)?;
+        if !state.gone.is_empty() {
+            self.cleaner.lock().remove_all(&state.gone)?;
+        }
         state.gone.clear();
         Ok(())
     }
@@ -166,20 +204,6 @@ impl State {
         *written = None;
         checkpoint.write(disk, path, &all)?;
         *written = hash;
-        Ok(())
-    }
-
-    /// Takes the lines of partitions that are gone out of the file that compaction keeps.
-    fn forget_cleaned<D: Disk>(&self, disk: &D, path: &std::path::Path) -> Result<(), DiskError> {
-        if self.gone.is_empty() {
-            return Ok(());
-        }
-        let mut cleaned = or_empty(Checkpoint::Cleaner.read(disk, path))?;
-        let before = cleaned.len();
-        cleaned.retain(|partition, _| !self.gone.contains(partition));
-        if cleaned.len() < before {
-            Checkpoint::Cleaner.write(disk, path, &cleaned)?;
-        }
         Ok(())
     }
 }

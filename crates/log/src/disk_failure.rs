@@ -2,6 +2,7 @@
 
 use klamm_io::{DiskError, DiskErrorKind};
 
+use crate::cleaner::CleanError;
 use crate::index_error::IndexError;
 use crate::log::ChangeError;
 use crate::open::OpenError;
@@ -79,6 +80,16 @@ impl DiskFailure for ChangeError {
             Self::Unavailable(_) => None,
             Self::Segment(error) => error.disk_error(),
             Self::Disk(error) => Some(error),
+        }
+    }
+}
+
+impl DiskFailure for CleanError {
+    fn disk_error(&self) -> Option<&DiskError> {
+        match self {
+            Self::Disk(error) => Some(error),
+            Self::Segment(error) => error.disk_error(),
+            Self::Stopped | Self::Damaged { .. } => None,
         }
     }
 }

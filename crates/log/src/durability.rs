@@ -6,12 +6,15 @@
 //! follows from how fast the disk is, not from how many appends there are. Several logs are
 //! synced at a time, because file systems commit in groups what is asked of them together.
 
+use std::collections::HashMap;
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use klamm_io::Disk;
 use klamm_primitives::Offset;
+use parking_lot::Mutex;
 
 use crate::directory::LogDirectory;
 use crate::flush::FlushError;
@@ -20,40 +23,51 @@ use crate::log_event::{DirectoryWork, LogEvent, OfflineReason};
 use crate::manager::LogManager;
 use crate::partition_log::PartitionLog;
 
-/// Threads that sync one directory, unless told otherwise: so many syncs at a time can share a
-/// commit of the file system's journal.
-pub const SYNC_THREADS: usize = 16;
+/// Threads that sync one directory at most, unless told otherwise: so many syncs at a time can share
+/// a commit of the file system's journal, and fewer leave partitions waiting for the next.
+pub const SYNC_THREADS: usize = 64;
 
-/// The threads that sync. Its owner must [stop](Durability::stop) it; dropped
-/// without, the threads go on until the directories are let go.
+/// The threads that sync: one a directory, and more once partitions wait for one. Its owner must
+/// [stop](Durability::stop) it; dropped without, the threads go on until the directories are let
+/// go.
 #[must_use = "its threads are to be awaited"]
 pub struct Durability<D: Disk> {
+    pool: Arc<Pool<D>>,
+}
+
+struct Pool<D: Disk> {
     manager: Arc<LogManager<D>>,
-    threads: Vec<JoinHandle<()>>,
+    threads_per_directory_max: usize,
+    /// Held while a thread is started; nothing else is locked under it.
+    threads: Mutex<Threads>,
+}
+
+#[derive(Default)]
+struct Threads {
+    handles: Vec<JoinHandle<()>>,
+    /// How many there are for each directory.
+    counts: HashMap<PathBuf, usize>,
 }
 
 impl<D: Disk> Durability<D> {
-    /// Starts so many threads for each directory that is online ([`SYNC_THREADS`] do well).
+    /// Starts a thread for each directory that is online, which will start others up to so many
+    /// when they are needed ([`SYNC_THREADS`] do well).
     ///
     /// # Errors
     /// If a thread cannot be had; those that were started end.
     pub fn start(manager: Arc<LogManager<D>>, threads_per_directory: usize) -> io::Result<Self> {
-        let mut durability = Self {
-            manager,
-            threads: Vec::new(),
+        let durability = Self {
+            pool: Arc::new(Pool {
+                manager,
+                threads_per_directory_max: threads_per_directory.max(1),
+                threads: Mutex::default(),
+            }),
         };
-        let manager = durability.manager.clone();
-        for directory in manager.log_directories().iter().filter(|it| it.is_online()) {
-            for _ in 0..threads_per_directory.max(1) {
-                let builder = thread::Builder::new().name("klamm-log-sync".to_owned());
-                let (manager, directory) = (manager.clone(), directory.clone());
-                match builder.spawn(move || work(&manager, &directory)) {
-                    Ok(thread) => durability.threads.push(thread),
-                    Err(error) => {
-                        durability.stop();
-                        return Err(error);
-                    }
-                }
+        let directories = durability.pool.manager.log_directories();
+        for directory in directories.iter().filter(|it| it.is_online()) {
+            if let Err(error) = durability.pool.add_thread(directory) {
+                durability.stop();
+                return Err(error);
             }
         }
         Ok(durability)
@@ -61,10 +75,12 @@ impl<D: Disk> Durability<D> {
 
     /// Takes no more requests, does those that wait, and returns when the threads have ended.
     pub fn stop(self) {
-        for directory in self.manager.log_directories() {
+        for directory in self.pool.manager.log_directories() {
             directory.syncs().close();
         }
-        for thread in self.threads {
+        // A thread that starts another one has put it here before it ends itself.
+        let next = || self.pool.threads.lock().handles.pop();
+        while let Some(thread) = next() {
             if let Err(panic) = thread.join() {
                 std::panic::resume_unwind(panic);
             }
@@ -72,9 +88,32 @@ impl<D: Disk> Durability<D> {
     }
 }
 
-fn work<D: Disk>(manager: &LogManager<D>, directory: &Arc<LogDirectory<D>>) {
-    while let Some(log) = directory.syncs().wait() {
-        manager.sync(directory, &log);
+impl<D: Disk> Pool<D> {
+    /// Starts one more thread for a directory, unless it has all that it may.
+    fn add_thread(self: &Arc<Self>, directory: &Arc<LogDirectory<D>>) -> io::Result<()> {
+        let mut threads = self.threads.lock();
+        let count = threads.counts.entry(directory.path().to_owned());
+        let count = count.or_default();
+        if *count >= self.threads_per_directory_max {
+            return Ok(());
+        }
+        let builder = thread::Builder::new().name("klamm-log-sync".to_owned());
+        let (pool, of) = (self.clone(), directory.clone());
+        let thread = builder.spawn(move || pool.work(&of))?;
+        *count += 1;
+        threads.handles.push(thread);
+        Ok(())
+    }
+
+    fn work(self: &Arc<Self>, directory: &Arc<LogDirectory<D>>) {
+        let mut is_alone = false;
+        while let Some(turn) = directory.syncs().wait() {
+            if turn.needs_help && !is_alone {
+                // Nobody is worse off without; from here on this thread asks for no other.
+                is_alone = self.add_thread(directory).is_err();
+            }
+            self.manager.sync(directory, &turn.log);
+        }
     }
 }
 

@@ -63,6 +63,7 @@ mod dump;
 
 mod cleaner;
 
+mod compaction;
 mod directory;
 mod directory_checkpoints;
 mod disk_failure;
@@ -71,6 +72,7 @@ mod housekeeping;
 mod log_event;
 mod manager;
 mod partition_log;
+mod stop_signal;
 mod sync_queue;
 mod workers;
 
@@ -80,7 +82,7 @@ pub use check::{Depth, Fault, Problem, Report, SegmentSummary, check};
 pub use clean_shutdown::CleanShutdown;
 pub use cleaner::{
     CleanError, Cleanable, Cleaned, CleanerOffsets, Cleaning, CleaningCounts, Cleanings, Running,
-    Swapped, filthiest,
+    Swapped, Uncleanable, filthiest,
 };
 pub use config::{CleanupPolicy, ConfigError, LogConfig};
 pub use dump::{DumpError, Sound, dump};
@@ -101,13 +103,14 @@ pub use segment::SegmentError;
 pub use small_file::SmallFileError;
 pub use transaction_index::AbortedTransaction;
 
+pub use compaction::{Compaction, CompactionOptions};
 pub use directory::{ClaimError, Owner};
 pub use durability::{Durability, SYNC_THREADS};
 pub use housekeeping::Housekeeping;
 pub use log_event::{DirectoryOffline, DirectoryWork, LogEvent, OfflineReason};
 pub use manager::{
-    CreateError, DeleteError, DirectoryStatus, LogManager, ManagerOptions, Now, Opened, Progress,
-    StartError, Stopped, Wiring,
+    Compacted, CompactionOutcome, CreateError, CutError, CutTo, DeleteError, DirectoryStatus,
+    LogManager, ManagerOptions, Now, Opened, Progress, StartError, Stopped, Wiring,
 };
 pub use partition_log::PartitionLog;
 

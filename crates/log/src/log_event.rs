@@ -71,6 +71,10 @@ pub enum DirectoryWork {
     Deleting,
     /// Syncing a log.
     Syncing,
+    /// Compacting a log.
+    Compacting,
+    /// Cutting a log.
+    Cutting,
     /// Writing checkpoints or the marker of a clean stop.
     Checkpointing,
     /// What the user of a log has [reported](crate::LogManager::report_failure).
@@ -85,6 +89,8 @@ impl fmt::Display for DirectoryWork {
             Self::Creating => "making a partition",
             Self::Deleting => "deleting",
             Self::Syncing => "syncing",
+            Self::Compacting => "compacting a log",
+            Self::Cutting => "cutting a log",
             Self::Checkpointing => "writing checkpoints",
             Self::Using => "using a log",
         })

@@ -6,6 +6,7 @@
 //!
 //! [`Housekeeping`]: crate::Housekeeping
 
+mod compact;
 mod create;
 mod delete;
 mod doomed;
@@ -15,6 +16,7 @@ mod options;
 mod stop;
 #[cfg(test)]
 mod tests;
+mod truncate;
 mod upkeep;
 
 use std::collections::HashMap;
@@ -27,6 +29,7 @@ use klamm_primitives::{Offset, TopicPartition, Uuid};
 use parking_lot::{Mutex, RwLock};
 use tracing::error;
 
+pub use self::compact::{Compacted, CompactionOutcome};
 pub use self::create::CreateError;
 pub use self::delete::DeleteError;
 use self::doomed::DoomedQueue;
@@ -34,7 +37,9 @@ pub use self::load::Progress;
 pub use self::open::{Opened, StartError};
 pub use self::options::{ManagerOptions, Now, Wiring};
 pub use self::stop::Stopped;
+pub use self::truncate::{CutError, CutTo};
 use self::upkeep::Schedule;
+use crate::cleaner::Cleanings;
 use crate::directory::LogDirectory;
 use crate::directory_checkpoints::{KnownOffsets, Offsets};
 use crate::log_event::{DirectoryOffline, DirectoryWork, LogEvent, OfflineReason};
@@ -57,6 +62,8 @@ pub struct LogManager<D: Disk> {
     /// Held by whoever makes or deletes partitions, writes checkpoints, or stops.
     changing: Mutex<Changing>,
     doomed: Mutex<DoomedQueue<D>>,
+    /// Waits for a log's pass to stop, so it is asked before any lock is taken.
+    cleanings: Cleanings,
     schedule: Mutex<Schedule>,
     events: Box<dyn Fn(LogEvent<D>) + Send + Sync>,
 }

@@ -196,9 +196,17 @@ pub(crate) enum DirectoryName {
         /// Why it has this name.
         fate: Fate,
     },
-    /// Kept beside the partitions by Apache Kafka for other purposes.
+    /// Kept beside the partitions for other purposes, by Apache Kafka or by this project's
+    /// controller.
     Reserved,
 }
+
+/// The names of [`DirectoryName::Reserved`].
+const RESERVED: [&str; 3] = [
+    "remote-log-index-cache",
+    "__cluster_metadata-0",
+    "klamm-metadata",
+];
 
 /// A directory that stands among partitions and is none; see LG-197 for what follows.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -219,7 +227,7 @@ impl DirectoryName {
         let unknown = || DirectoryNameError {
             name: name.to_owned(),
         };
-        if name == "remote-log-index-cache" || name == "__cluster_metadata-0" {
+        if RESERVED.contains(&name) {
             return Ok(Self::Reserved);
         }
         let fated = Fate::ALL
@@ -403,7 +411,11 @@ mod tests {
 
     #[test]
     fn lg_011_directories_of_other_purposes_are_not_partitions() {
-        for name in ["remote-log-index-cache", "__cluster_metadata-0"] {
+        for name in [
+            "remote-log-index-cache",
+            "__cluster_metadata-0",
+            "klamm-metadata",
+        ] {
             assert_eq!(DirectoryName::parse(name), Ok(DirectoryName::Reserved));
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use klamm_io::{Disk, DiskError, FileKind};
+use klamm_io::{Disk, DiskError, DiskErrorKind, FileKind};
 use klamm_primitives::Offset;
 use parking_lot::{Mutex, RwLock};
 use thiserror::Error;
@@ -21,11 +21,11 @@ use crate::producer_state::{ProducerStates, SnapshotFiles};
 use crate::recover::Cut;
 use crate::recovery::Recovery;
 use crate::replay::{Replay, replay};
-use crate::scan::ScanError;
+use crate::roll::Active;
+use crate::scan::{Scan, ScanError};
 use crate::segment::{Segment, SegmentError};
 use crate::small_file::SmallFileError;
 use crate::transaction_index::TransactionIndex;
-use crate::truncate::reopen;
 
 /// How a log was left, and what its checkpoints say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,9 +117,26 @@ impl<D: Disk> Log<D> {
         config: LogConfig,
         options: &OpenOptions,
     ) -> Result<(Self, Opening), OpenError> {
-        disk.create_dir_all(&directory)?;
+        Self::open_telling(disk, directory, config, options, &|| ())
+    }
+
+    /// As [`Log::open`]; `recovered` is called after each segment that was read through.
+    pub(crate) fn open_telling(
+        disk: D,
+        directory: PathBuf,
+        config: LogConfig,
+        options: &OpenOptions,
+        recovered: &dyn Fn(),
+    ) -> Result<(Self, Opening), OpenError> {
+        let names = match list(&disk, &directory) {
+            Err(error) if error.kind() == DiskErrorKind::NotFound => {
+                disk.create_dir_all(&directory)?;
+                Vec::new()
+            }
+            names => names?,
+        };
         let mut opener = Opener {
-            names: list(&disk, &directory)?,
+            names,
             disk,
             directory,
             config,
@@ -128,7 +145,7 @@ impl<D: Disk> Log<D> {
             created_segment: false,
         };
         opener.clear_left_overs()?;
-        let log = opener.open()?;
+        let log = opener.open(recovered)?;
         Ok((log, opener.opening))
     }
 }
@@ -194,6 +211,9 @@ impl<D: Disk> Opener<D> {
 
     /// Puts segments that compaction had finished in the place of those they were made from.
     fn finish_swaps(&self, swaps: &[FileName], kept: &mut Vec<FileName>) -> Result<(), OpenError> {
+        if swaps.is_empty() {
+            return Ok(());
+        }
         let logs = swaps.iter().filter(|it| it.content == FileContent::Log);
         for log in logs {
             let end = self.end_of_file(*log)?;
@@ -241,7 +261,7 @@ impl<D: Disk> Opener<D> {
         fits.ok_or_else(|| OpenError::TooLarge { path: path(), len })
     }
 
-    fn open(&mut self) -> Result<Log<D>, OpenError> {
+    fn open(&mut self, recovered: &dyn Fn()) -> Result<Log<D>, OpenError> {
         let mut segments = self.segments()?;
         let epochs_on_disk = LeaderEpochs::read(&self.disk, &self.directory)?;
         let mut epochs = epochs_on_disk.clone();
@@ -253,7 +273,7 @@ impl<D: Disk> Opener<D> {
             None if self.options.was_clean => clean_end(last_of(&segments))?,
             _ => None,
         };
-        let (mut log_end, mut recovered) = if let Some(log_end) = clean_end {
+        let (mut log_end, mut known) = if let Some(log_end) = clean_end {
             (log_end, None)
         } else {
             let point = self.options.recovery_point;
@@ -269,13 +289,13 @@ impl<D: Disk> Opener<D> {
                 epochs: &mut epochs,
                 snapshots: &mut snapshots,
             };
-            let (log_end, producers) = recovery.run()?;
+            let (log_end, producers) = recovery.run(recovered)?;
             (log_end, Some(producers))
         };
-        let was_recovered = recovered.is_some();
+        let was_recovered = known.is_some();
         if log_end.offset < self.options.log_start {
             log_end = self.start_over(&mut segments, &mut snapshots)?;
-            recovered = None;
+            known = None;
         }
         let first_base = *segments.keys().next().expect("one is left");
         let log_start = self.options.log_start.max(first_base).min(log_end.offset);
@@ -286,23 +306,18 @@ impl<D: Disk> Opener<D> {
         }
 
         snapshots.remove_above(log_end.offset)?;
-        let is_undecided = |it: &ProducerStates| {
-            self.options.high_watermark < log_end.offset && it.has_transactions()
-        };
-        let mut producers = match recovered {
-            Some(producers) if !is_undecided(&producers) => producers,
-            _ => {
-                let all: Vec<_> = segments.values().cloned().collect();
-                let to = replay_to(&self.options, &self.config, log_end.offset);
-                replay(&mut snapshots, &all, &to)?
-            }
-        };
+        let mut producers = self.producers(known, &segments, &mut snapshots, log_end.offset)?;
         producers.log_start_moved(log_start);
         let last = last_of(&segments).clone();
         for sealed in segments.values().filter(|it| !Arc::ptr_eq(it, &last)) {
             sealed.set_sealed();
         }
-        let active = reopen(last, &self.config, self.options.now_ms)?;
+        let now_ms = self.options.now_ms;
+        let active = if was_recovered || self.created_segment {
+            Active::reopen(last, &self.config, now_ms)?
+        } else {
+            Active::idle(last, &self.config, now_ms)
+        };
 
         let syncs = Syncs::default();
         if was_recovered || self.created_segment {
@@ -342,6 +357,28 @@ impl<D: Disk> Opener<D> {
         };
         log.set_high_watermark(self.options.high_watermark);
         Ok(log)
+    }
+
+    /// What is known of the producers where the log ends: as recovery has found it, or by the
+    /// snapshots.
+    fn producers(
+        &self,
+        known: Option<ProducerStates>,
+        segments: &Segments<D>,
+        snapshots: &mut SnapshotFiles<D>,
+        log_end_offset: Offset,
+    ) -> Result<ProducerStates, OpenError> {
+        let is_undecided = |it: &ProducerStates| {
+            self.options.high_watermark < log_end_offset && it.has_transactions()
+        };
+        match known {
+            Some(producers) if !is_undecided(&producers) => Ok(producers),
+            _ => {
+                let all: Vec<_> = segments.values().cloned().collect();
+                let to = replay_to(&self.options, &self.config, log_end_offset);
+                Ok(replay(snapshots, &all, &to)?)
+            }
+        }
     }
 
     /// The first segment whose transaction index cannot be right. It can only be made anew along
@@ -455,13 +492,17 @@ fn clean_end<D: Disk>(last: &Segment<D>) -> Result<Option<Place>, SegmentError> 
     }
 }
 
-/// Where a segment ends: behind the last batch, which is near the last entry of the index.
+/// Where a segment ends: behind the last batch, which is near the last entry of the index. Opens
+/// what it reads for this once: it may be that nobody asks for the partition for long.
 fn end_of_segment<D: Disk>(last: &Segment<D>) -> Result<Place, SegmentError> {
-    let near = last.with_indexes(|it| Ok::<_, SegmentError>(it.offset.last()))?;
-    let mut scan = last.scan(near.map_or(0, |it| it.position))?;
     let mut offset = last.base_offset();
-    while let Some(batch) = scan.next()? {
-        offset = batch.last_offset + 1;
+    if last.size() > 0 {
+        let near = last.position_near_end()?;
+        let file = last.open_anew()?;
+        let mut scan = Scan::new(&file, near, last.size());
+        while let Some(batch) = scan.next()? {
+            offset = batch.last_offset + 1;
+        }
     }
     Ok(Place {
         offset,

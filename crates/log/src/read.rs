@@ -6,10 +6,11 @@
 use std::sync::Arc;
 
 use klamm_io::{Disk, DiskFile, FileRange};
-use klamm_primitives::Offset;
+use klamm_primitives::{LeaderEpoch, Offset};
 use thiserror::Error;
 
 use crate::bounds::{Bound, Bounds, Place};
+use crate::leader_epochs::EpochEnd;
 use crate::log::Shared;
 use crate::offset_index::OffsetPosition;
 use crate::segment::{Segment, SegmentError};
@@ -130,6 +131,34 @@ impl<D: Disk> LogReader<D> {
         }
     }
 
+    /// Where a reader's sight ends, and the place of that offset. Between two places of one segment
+    /// lie as many bytes as their positions differ by, which tells how much can be read without
+    /// reading. Looks at the disk at most once for each offset.
+    ///
+    /// # Errors
+    /// [`ReadError::Segment`] where the disk refuses or a batch is damaged.
+    pub fn visible_end(&self, isolation: Isolation) -> Result<Place, ReadError> {
+        self.look(|bounds| Ok(self.visible_end_within(isolation, bounds)?))
+    }
+
+    /// As [`Log::end_of_epoch`](crate::Log::end_of_epoch), without the log's lock.
+    pub fn end_of_epoch(&self, epoch: LeaderEpoch) -> Option<EpochEnd> {
+        let log_end_offset = self.shared.bounds.lock().log_end.offset;
+        self.shared.epochs.read().end_of(epoch, log_end_offset)
+    }
+
+    fn visible_end_within(
+        &self,
+        isolation: Isolation,
+        bounds: &Bounds,
+    ) -> Result<Place, SegmentError> {
+        match isolation {
+            Isolation::LogEnd => Ok(bounds.log_end),
+            Isolation::HighWatermark => self.placed(bounds.high_watermark, bounds),
+            Isolation::Committed => self.placed(bounds.last_stable, bounds),
+        }
+    }
+
     /// Looks something up. What seems damaged because it was cut off, deleted or swapped out
     /// meanwhile is looked up again.
     pub(crate) fn look<T>(
@@ -165,11 +194,7 @@ impl<D: Disk> LogReader<D> {
                 log_end: bounds.log_end.offset,
             });
         }
-        let visible_end = match isolation {
-            Isolation::LogEnd => bounds.log_end,
-            Isolation::HighWatermark => self.placed(bounds.high_watermark, bounds)?,
-            Isolation::Committed => self.placed(bounds.last_stable, bounds)?,
-        };
+        let visible_end = self.visible_end_within(isolation, bounds)?;
         let mut read = if offset >= visible_end.offset {
             let start = if offset == visible_end.offset {
                 visible_end

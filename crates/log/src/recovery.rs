@@ -37,8 +37,11 @@ pub(crate) struct Recovery<'a, D: Disk> {
 
 impl<D: Disk> Recovery<'_, D> {
     /// Reads the segments through and cuts the log where it breaks off. Returns where it ends,
-    /// and what is known of the producers there.
-    pub(crate) fn run(mut self) -> Result<(Place, ProducerStates), OpenError> {
+    /// and what is known of the producers there. `recovered_one` is called after each segment.
+    pub(crate) fn run(
+        mut self,
+        recovered_one: &dyn Fn(),
+    ) -> Result<(Place, ProducerStates), OpenError> {
         let first = self.first_suspect();
         let trusted: Vec<_> = self
             .segments
@@ -73,6 +76,7 @@ impl<D: Disk> Recovery<'_, D> {
             };
             let mut recovered = recover(&segment, self.config, trust, self.epochs, &mut producers)?;
             self.opening.segments_recovered += 1;
+            recovered_one();
             next = self
                 .segments
                 .range(base_offset + 1..)

@@ -54,6 +54,8 @@ fn replay_from<D: Disk>(
         states.set_end_offset(first.base_offset());
     }
     let from = states.end_offset();
+    // After a clean stop the snapshot is of where the log ends, and nothing is to be read.
+    let segments = if from < to.end_offset { segments } else { &[] };
     for (index, segment) in segments.iter().enumerate() {
         let next_base = segments.get(index + 1).map(|next| next.base_offset());
         if segment.base_offset() >= to.end_offset || next_base.is_some_and(|base| base <= from) {

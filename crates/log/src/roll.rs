@@ -11,34 +11,60 @@ use crate::config::LogConfig;
 use crate::index_error::IndexError;
 use crate::indexer::{Indexed, Indexer};
 use crate::log::{ChangeError, Log, millis};
-use crate::segment::Segment;
+use crate::segment::{Segment, SegmentError};
 
 /// The segment that is appended to, and what only whoever appends needs to know of it.
 pub(crate) struct Active<D: Disk> {
     pub(crate) segment: Arc<Segment<D>>,
-    pub(crate) indexer: Indexer,
-    /// The timestamp from which the segment's age counts: that of its first append, if it had one.
-    first_timestamp_ms: Option<i64>,
+    /// `None` until the first append after the segment was found as it had been left: a partition
+    /// that is idle since its opening has read nothing for it.
+    progress: Option<Progress>,
     /// When the segment was made or opened, for records without timestamps.
     created_ms: i64,
     /// What is taken off `segment.ms`.
     jitter: Duration,
 }
 
+/// What the batches of a segment have come to.
+struct Progress {
+    indexer: Indexer,
+    /// The timestamp from which the segment's age counts: that of its first append, if it had one.
+    first_timestamp_ms: Option<i64>,
+}
+
+impl Progress {
+    fn none(base_offset: Offset) -> Self {
+        Self {
+            indexer: Indexer::empty(base_offset),
+            first_timestamp_ms: None,
+        }
+    }
+
+    fn of<D: Disk>(segment: &Segment<D>) -> Result<Self, SegmentError> {
+        if segment.size() == 0 {
+            return Ok(Self::none(segment.base_offset()));
+        }
+        let indexed = segment.with_indexes(|it| Ok::<_, SegmentError>(it.offset.last()))?;
+        let since_entry = segment.size() - indexed.map_or(0, |it| it.position);
+        let first = segment.scan(0)?.next()?;
+        Ok(Self {
+            indexer: Indexer::new(since_entry, segment.scan_largest_timestamp()?),
+            first_timestamp_ms: first.map(|batch| batch.max_timestamp_ms),
+        })
+    }
+}
+
 impl<D: Disk> Active<D> {
-    /// A segment to append to. `indexer` and `first_timestamp_ms` know what it holds.
-    pub(crate) fn new(
+    fn new(
         segment: Arc<Segment<D>>,
         config: &LogConfig,
         now_ms: i64,
-        indexer: Indexer,
-        first_timestamp_ms: Option<i64>,
+        progress: Option<Progress>,
     ) -> Self {
         let jitter = jitter(segment.base_offset(), now_ms, config.segment_jitter);
         Self {
             segment,
-            indexer,
-            first_timestamp_ms,
+            progress,
             created_ms: now_ms,
             jitter,
         }
@@ -46,43 +72,86 @@ impl<D: Disk> Active<D> {
 
     /// A segment without records.
     pub(crate) fn empty(segment: Arc<Segment<D>>, config: &LogConfig, now_ms: i64) -> Self {
-        let indexer = Indexer::empty(segment.base_offset());
-        Self::new(segment, config, now_ms, indexer, None)
+        let progress = Progress::none(segment.base_offset());
+        Self::new(segment, config, now_ms, Some(progress))
     }
 
-    /// Adds what was written to the indexes.
+    /// A segment as it was found. It is looked at when it is first appended to.
+    pub(crate) fn idle(segment: Arc<Segment<D>>, config: &LogConfig, now_ms: i64) -> Self {
+        Self::new(segment, config, now_ms, None)
+    }
+
+    /// A segment that was cut or recovered: what it holds is seen now.
+    pub(crate) fn reopen(
+        segment: Arc<Segment<D>>,
+        config: &LogConfig,
+        now_ms: i64,
+    ) -> Result<Self, SegmentError> {
+        let progress = Progress::of(&segment)?;
+        Ok(Self::new(segment, config, now_ms, Some(progress)))
+    }
+
+    /// Whether the segment is as it was found, so that nothing of it has to be written.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.progress.is_none()
+    }
+
+    fn progress(&mut self) -> Result<&mut Progress, SegmentError> {
+        let progress = match self.progress.take() {
+            Some(progress) => progress,
+            None => Progress::of(&self.segment)?,
+        };
+        Ok(self.progress.insert(progress))
+    }
+
+    /// Ends appending to the segment.
+    pub(crate) fn seal(&mut self) -> Result<(), SegmentError> {
+        let largest = self.progress()?.indexer.largest();
+        self.segment.seal(largest)
+    }
+
+    /// Adds what was written to the indexes, after [`Active::must_roll`] was asked about it.
     pub(crate) fn index(
         &mut self,
         batches: &[Indexed],
         config: &LogConfig,
     ) -> Result<(), IndexError> {
+        let progress = self.progress.as_mut();
+        let progress = progress.expect("it was looked at before this was written");
         for batch in batches {
             let interval = config.index_interval_bytes;
-            self.indexer.add(&self.segment, interval, batch)?;
+            progress.indexer.add(&self.segment, interval, batch)?;
         }
-        if self.first_timestamp_ms.is_none() {
-            self.first_timestamp_ms = Some(self.indexer.largest().timestamp_ms);
+        if progress.first_timestamp_ms.is_none() {
+            progress.first_timestamp_ms = Some(progress.indexer.largest().timestamp_ms);
         }
         Ok(())
     }
 
-    /// Whether the segment has been appended to for long enough.
-    fn is_old(&self, config: &LogConfig, now_ms: i64, incoming_max_timestamp_ms: i64) -> bool {
-        let first = self.first_timestamp_ms.filter(|&first| first >= 0);
+    /// Whether a segment that began at this timestamp has been appended to for long enough.
+    fn is_old(
+        &self,
+        first_timestamp_ms: Option<i64>,
+        config: &LogConfig,
+        now_ms: i64,
+        incoming_max_timestamp_ms: i64,
+    ) -> bool {
+        let first = first_timestamp_ms.filter(|&first| first >= 0);
         let age_ms = match first {
             Some(first) => incoming_max_timestamp_ms.saturating_sub(first),
             None => now_ms.saturating_sub(self.created_ms),
         };
-        age_ms > millis(config.segment_age_max).saturating_sub(millis(self.jitter))
+        age_ms > millis(config.roll_age_max()).saturating_sub(millis(self.jitter))
     }
 
     /// Whether the log must roll before `incoming` is written.
     pub(crate) fn must_roll(
-        &self,
+        &mut self,
         config: &LogConfig,
         incoming: &Incoming,
         now_ms: i64,
-    ) -> Result<bool, IndexError> {
+    ) -> Result<bool, SegmentError> {
+        let first_timestamp_ms = self.progress()?.first_timestamp_ms;
         let size = self.segment.size();
         if !self.segment.reaches(incoming.last_offset) {
             return Ok(true);
@@ -91,7 +160,8 @@ impl<D: Disk> Active<D> {
             return Ok(false);
         }
         let too_large = u64::from(size) + incoming.size > u64::from(config.segment_bytes);
-        if too_large || self.is_old(config, now_ms, incoming.max_timestamp_ms) {
+        let newest_ms = incoming.max_timestamp_ms;
+        if too_large || self.is_old(first_timestamp_ms, config, now_ms, newest_ms) {
             return Ok(true);
         }
         self.segment
@@ -146,7 +216,7 @@ impl<D: Disk> Log<D> {
         // What was known of the producers at this point: recovery begins from here.
         self.snapshots
             .write(base_offset, &self.producers.to_snapshot())?;
-        former.seal(self.active.indexer.largest())?;
+        self.active.seal()?;
         let segment = Arc::new(self.create_segment(base_offset)?);
         bounds.log_end = Place {
             segment_base: base_offset,

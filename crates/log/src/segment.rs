@@ -35,6 +35,9 @@ pub(crate) struct Indexes<D: Disk> {
 /// Bytes of log between two entries of an index that is made anew while it is read.
 const REBUILT_INTERVAL: u32 = 4096;
 
+/// A segment of so many bytes is read through faster than its index is opened.
+const NEAR_END_LEN: u32 = 4096;
+
 /// One segment of a log.
 pub(crate) struct Segment<D: Disk> {
     disk: D,
@@ -146,6 +149,11 @@ impl<D: Disk> Segment<D> {
         Ok(self.keep(file))
     }
 
+    /// The file of batches, for reading, and not kept open.
+    pub(crate) fn open_anew(&self) -> Result<D::File, DiskError> {
+        self.disk.open(&self.path(FileContent::Log), OpenMode::Read)
+    }
+
     fn keep(&self, file: D::File) -> &D::File {
         self.file.get_or_init(|| file)
     }
@@ -160,6 +168,22 @@ impl<D: Disk> Segment<D> {
             *indexes = Some(self.open_indexes()?);
         }
         act(indexes.as_mut().expect("opened above"))
+    }
+
+    /// Where a batch begins that is not far from the end, without keeping the indexes open. They
+    /// are made anew if they cannot be right.
+    pub(crate) fn position_near_end(&self) -> Result<u32, SegmentError> {
+        if self.size() <= NEAR_END_LEN {
+            return Ok(0);
+        }
+        let path = self.path(FileContent::OffsetIndex);
+        let bytes = u64::from(self.index_bytes);
+        let index = OffsetIndex::open(self.disk.clone(), path, self.base_offset, bytes);
+        let near = match index {
+            Ok(index) if self.fits(&index) => index.last(),
+            _ => self.with_indexes(|it| Ok::<_, SegmentError>(it.offset.last()))?,
+        };
+        Ok(near.map_or(0, |it| it.position))
     }
 
     /// Opens the indexes. An offset or time index that cannot be right, and an offset index that

@@ -5,12 +5,16 @@
 
 use std::path::{Path, PathBuf};
 
+use bytes::Bytes;
 use klamm_io::{Disk, DiskError, DiskErrorKind, DiskFile, OpenMode};
 use thiserror::Error;
 
 /// Largest file that is read as text. A checkpoint line is at most some 280 bytes, so this is
 /// room for more than two hundred thousand partitions in one directory.
 const LEN_MAX: u64 = 64 << 20;
+
+/// What is shorter is read at once.
+const SMALL_LEN: usize = 1024;
 
 /// A small file could not be read, or does not hold what its name promises.
 #[derive(Debug, Error)]
@@ -35,15 +39,29 @@ pub(crate) fn read<D: Disk>(disk: &D, path: &Path) -> Result<Option<String>, Sma
         Err(error) if error.kind() == DiskErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error.into()),
     };
-    let len = file.metadata()?.len;
-    let len = usize::try_from(len)
-        .ok()
-        .filter(|_| len <= LEN_MAX)
-        .ok_or_else(|| damaged(path, format!("{len} bytes are more than {LEN_MAX}")))?;
-    let bytes = file.read_bytes_at(0, len)?;
+    let bytes = read_whole(&file, LEN_MAX)?;
+    let bytes =
+        bytes.map_err(|len| damaged(path, format!("{len} bytes are more than {LEN_MAX}")))?;
     match std::str::from_utf8(&bytes) {
         Ok(text) => Ok(Some(text.to_owned())),
         Err(error) => Err(damaged(path, format!("not UTF-8: {error}"))),
+    }
+}
+
+/// Reads all bytes of a file; its length where that is more than `len_max`. Most are small enough
+/// to be read without being asked for their length: at a start there are several a partition.
+pub(crate) fn read_whole<F: DiskFile>(
+    file: &F,
+    len_max: u64,
+) -> Result<Result<Bytes, u64>, DiskError> {
+    let beginning = file.read_bytes_at(0, SMALL_LEN)?;
+    if beginning.len() < SMALL_LEN {
+        return Ok(Ok(beginning));
+    }
+    let len = file.metadata()?.len;
+    match usize::try_from(len) {
+        Ok(bytes) if len <= len_max => file.read_bytes_at(0, bytes).map(Ok),
+        _ => Ok(Err(len)),
     }
 }
 

@@ -20,6 +20,14 @@ pub(crate) struct SyncQueue<D: Disk> {
 struct State<D: Disk> {
     waiting: VecDeque<Arc<PartitionLog<D>>>,
     admission: Admission,
+    /// Threads that wait for something to do.
+    idle_threads: usize,
+}
+
+/// A log to sync, and whether others wait while no thread is free for them.
+pub(crate) struct Turn<D: Disk> {
+    pub(crate) log: Arc<PartitionLog<D>>,
+    pub(crate) needs_help: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +55,7 @@ impl<D: Disk> SyncQueue<D> {
         let state = State {
             waiting: VecDeque::new(),
             admission: Admission::Open,
+            idle_threads: 0,
         };
         Self {
             state: Mutex::new(state),
@@ -78,15 +87,19 @@ impl<D: Disk> SyncQueue<D> {
     }
 
     /// As [`SyncQueue::pop`], but waits until there is one; `None` if the queue is closed.
-    pub(crate) fn wait(&self) -> Option<Arc<PartitionLog<D>>> {
+    pub(crate) fn wait(&self) -> Option<Turn<D>> {
         let mut state = self.state.lock();
         while state.waiting.is_empty() {
             if state.admission != Admission::Open {
                 return None;
             }
+            state.idle_threads += 1;
             self.wake.wait(&mut state);
+            state.idle_threads -= 1;
         }
-        state.pop()
+        let log = state.pop()?;
+        let needs_help = state.idle_threads < state.waiting.len();
+        Some(Turn { log, needs_help })
     }
 
     /// A log has been synced; if it was asked for meanwhile, it waits again.

@@ -6,8 +6,6 @@ use klamm_io::Disk;
 use klamm_primitives::Offset;
 
 use crate::bounds::{Bound, Place};
-use crate::config::LogConfig;
-use crate::indexer::Indexer;
 use crate::leader_epochs::LeaderEpochs;
 use crate::log::{ChangeError, Log, Shared, millis};
 use crate::replay::{Replay, replay};
@@ -147,7 +145,7 @@ impl<D: Disk> Log<D> {
         }
         let last = last_segment(&self.shared);
         last.truncate_to(end.offset)?;
-        self.active = reopen(last, &self.config, now_ms)?;
+        self.active = Active::reopen(last, &self.config, now_ms)?;
         self.change_epochs(|epochs| epochs.truncate_from_end(end.offset))?;
         self.rewind_producers(end.offset, now_ms)?;
         self.publish(bounds);
@@ -180,27 +178,4 @@ pub(crate) fn last_segment<D: Disk>(shared: &Shared<D>) -> Arc<Segment<D>> {
     let segments = shared.segments.read();
     let last = segments.values().next_back();
     last.expect("a log has a segment").clone()
-}
-
-/// Makes a segment with records the one that is appended to.
-pub(crate) fn reopen<D: Disk>(
-    segment: Arc<Segment<D>>,
-    config: &LogConfig,
-    now_ms: i64,
-) -> Result<Active<D>, SegmentError> {
-    if segment.size() == 0 {
-        return Ok(Active::empty(segment, config, now_ms));
-    }
-    let indexed = segment.with_indexes(|it| Ok::<_, SegmentError>(it.offset.last()))?;
-    let since_entry = segment.size() - indexed.map_or(0, |it| it.position);
-    let indexer = Indexer::new(since_entry, segment.scan_largest_timestamp()?);
-    let first = segment.scan(0)?.next()?;
-    let first_timestamp_ms = first.map(|batch| batch.max_timestamp_ms);
-    Ok(Active::new(
-        segment,
-        config,
-        now_ms,
-        indexer,
-        first_timestamp_ms,
-    ))
 }

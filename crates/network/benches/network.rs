@@ -67,6 +67,7 @@ impl Klamm {
             listener: Listener::Broker,
             unstable: false,
             telemetry: false,
+            apis: klamm_wire::ApiSet::ALL,
         };
         let any = "127.0.0.1:0".parse().unwrap();
         let listener = ListenerConfig::plaintext("PLAINTEXT", any, offer);

@@ -52,6 +52,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         listener: Listener::Broker,
         unstable: false,
         telemetry: false,
+        apis: klamm_wire::ApiSet::ALL,
     };
     let listener = ListenerConfig::plaintext("PLAINTEXT", "127.0.0.1:0".parse()?, offer);
     let config = ServerConfig::new(vec![listener]);

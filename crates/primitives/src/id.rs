@@ -1,4 +1,4 @@
-//! Numbers that name a thing: a broker, a partition of a topic, a producer.
+//! Numbers that name a thing: a broker, a partition of a topic, a producer, a request.
 
 use crate::number::number;
 
@@ -15,6 +15,11 @@ number! {
 number! {
     /// Names an idempotent or transactional producer; given out by the cluster, never twice.
     ProducerId(i64)
+}
+
+number! {
+    /// Ties a response to its request, within a connection; the client chooses it.
+    CorrelationId(i32)
 }
 
 impl BrokerId {

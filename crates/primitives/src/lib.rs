@@ -17,7 +17,7 @@ mod uuid;
 pub mod varint;
 
 pub use epoch::{BrokerEpoch, LeaderEpoch, ProducerEpoch};
-pub use id::{BrokerId, PartitionIndex, ProducerId};
+pub use id::{BrokerId, CorrelationId, PartitionIndex, ProducerId};
 pub use murmur2::{murmur2, partition_for_key};
 pub use offset::Offset;
 pub use sequence::Sequence;

@@ -6,6 +6,7 @@ use quote::quote;
 use crate::emit_decode::context;
 use crate::field::{Field, Tag};
 use crate::range::Versions;
+use crate::run::{self, Part, Run};
 use crate::schema::Schema;
 
 /// Counts the bytes that `write` will write, and refuses what the version cannot say.
@@ -45,12 +46,9 @@ pub(crate) fn measure(schema: &Schema) -> TokenStream {
 /// Writes a value that was measured.
 pub(crate) fn write(schema: &Schema) -> TokenStream {
     let known = schema.known_versions();
-    let in_place = schema.fields.iter().filter_map(|field| {
-        let write = write_value(field, known, false);
-        Some(match field.in_place()?.condition(known) {
-            None => write,
-            Some(condition) => quote!(if #condition { #write }),
-        })
+    let in_place = run::parts(schema).into_iter().map(|part| match part {
+        Part::Single(field) => write_in_place(field, known),
+        Part::Run(run) => write_run(&run, known),
     });
     let tags = schema.keeps_tags.then(|| write_tags(schema, known));
     quote! {
@@ -59,6 +57,35 @@ pub(crate) fn write(schema: &Schema) -> TokenStream {
             #tags
         }
     }
+}
+
+/// Writes a field that stands before the tagged section.
+fn write_in_place(field: &Field, known: Versions) -> TokenStream {
+    let Some(versions) = field.in_place() else {
+        return TokenStream::new();
+    };
+    let write = write_value(field, known, false);
+    match versions.condition(known) {
+        None => write,
+        Some(condition) => quote!(if #condition { #write }),
+    }
+}
+
+/// Writes a run as a whole, in versions in which it is one, else field by field.
+fn write_run(run: &Run<'_>, known: Versions) -> TokenStream {
+    let width = run.width();
+    let parts = run.places().map(|(field, start, _)| {
+        let (ident, inner) = (&field.ident, &field.inner);
+        quote! {
+            <#inner as crate::codec::Fixed<_>>::into_run(self.#ident, &mut run, #start);
+        }
+    });
+    let whole = quote! {
+        let mut run = [0; #width];
+        #(#parts)*
+        writer.put(run);
+    };
+    run.if_whole(known, whole, |field| write_in_place(field, known))
 }
 
 /// Refuses a value that the version has no place for, unless that may be dropped.

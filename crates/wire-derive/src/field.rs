@@ -13,7 +13,7 @@ use crate::range::Versions;
 /// A field of a message or struct.
 pub(crate) struct Field {
     pub(crate) ident: Ident,
-    /// The local variable that holds its value while the struct is read.
+    /// A local variable that goes with it.
     pub(crate) local: Ident,
     /// The name as errors and JSON show it.
     pub(crate) name: String,
@@ -109,6 +109,34 @@ impl Field {
         };
         parsed.check_default()?;
         Ok(parsed)
+    }
+
+    /// How many bytes the field takes, if that is always the same.
+    pub(crate) fn width(&self) -> Option<usize> {
+        const WIDTHS: [(&str, usize); 19] = [
+            ("bool", 1),
+            ("i8", 1),
+            ("i16", 2),
+            ("u16", 2),
+            ("i32", 4),
+            ("u32", 4),
+            ("i64", 8),
+            ("f64", 8),
+            ("ErrorCode", 2),
+            ("ProducerEpoch", 2),
+            ("BrokerId", 4),
+            ("CorrelationId", 4),
+            ("LeaderEpoch", 4),
+            ("PartitionIndex", 4),
+            ("BrokerEpoch", 8),
+            ("Offset", 8),
+            ("ProducerId", 8),
+            ("TopicId", 16),
+            ("Uuid", 16),
+        ];
+        let of_type = |(name, _): &&(&str, usize)| is_type(&self.inner, name);
+        let width = WIDTHS.iter().find(of_type).map(|(_, width)| *width);
+        width.filter(|_| self.nullable.is_none())
     }
 
     /// The versions in which the field stands in its place, not in the tagged section.

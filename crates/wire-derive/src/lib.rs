@@ -15,6 +15,7 @@ mod emit_serialize;
 mod field;
 mod head;
 mod range;
+mod run;
 mod schema;
 #[cfg(test)]
 mod tests;
@@ -46,7 +47,10 @@ fn expand(schema: syn::Result<Schema>) -> TokenStream {
     };
     let defaults = emit_defaults::defaults(&schema);
     let name = &schema.name;
-    let (len_min, read) = emit_decode::read(&schema);
+    let (len_min, read_into) = (
+        emit_decode::len_min(&schema),
+        emit_decode::read_into(&schema),
+    );
     let (measure, write) = (emit_encode::measure(&schema), emit_encode::write(&schema));
     let is_default = emit_defaults::is_default(&schema);
     let message = emit_message::message(&schema);
@@ -58,7 +62,7 @@ fn expand(schema: syn::Result<Schema>) -> TokenStream {
         #[automatically_derived]
         impl crate::codec::Value for #name {
             #len_min
-            #read
+            #read_into
             #measure
             #write
             #is_default

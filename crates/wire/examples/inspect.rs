@@ -9,7 +9,7 @@ use bytes::{Bytes, BytesMut};
 use klamm_wire::header::{CorrelationId, RequestHeader};
 use klamm_wire::messages::metadata::{MetadataRequest, MetadataRequestTopic};
 use klamm_wire::testing::{Kind, catalogue};
-use klamm_wire::{FrameCodec, Listener, Offer, RequestFrame, encode_request};
+use klamm_wire::{ApiSet, FrameCodec, Listener, Offer, RequestFrame, encode_request};
 use tokio_util::codec::Decoder;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -27,6 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         listener: Listener::Broker,
         unstable: true,
         telemetry: true,
+        apis: ApiSet::ALL,
     };
     let request = RequestFrame::parse(content, &offer)?;
     println!("request  {} version {}", request.key, request.version());

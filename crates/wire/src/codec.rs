@@ -29,10 +29,10 @@ pub(crate) use measure::Measure;
 pub(crate) use message::context_of;
 pub(crate) use message::encode_frame;
 pub(crate) use reader::Reader;
-pub(crate) use value::{Nullable, Struct, Value};
+pub(crate) use value::{Fixed, Nullable, Struct, Value, read_some_into};
 pub(crate) use writer::Writer;
 
-pub use encoded::{Encoded, Piece};
+pub use encoded::{Encoded, Piece, Pieces};
 pub use fault::{DecodeError, EncodeError, FieldPath, Malformed, Step, Unencodable};
 pub use message::{
     CoordinatorKey, CoordinatorValue, Listeners, Message, MetadataRecord, Request, Response,

@@ -1,45 +1,8 @@
 //! The headers in front of every request and response.
 
+pub use klamm_primitives::CorrelationId;
+
 use crate::prelude::*;
-
-/// Ties a response to its request, within a connection.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(transparent)]
-pub struct CorrelationId(i32);
-
-impl CorrelationId {
-    /// Wraps the number as it stands on the wire.
-    #[inline]
-    pub const fn new(id: i32) -> Self {
-        Self(id)
-    }
-
-    /// The number as it stands on the wire.
-    #[inline]
-    pub const fn get(self) -> i32 {
-        self.0
-    }
-}
-
-impl From<i32> for CorrelationId {
-    #[inline]
-    fn from(id: i32) -> Self {
-        Self(id)
-    }
-}
-
-impl From<CorrelationId> for i32 {
-    #[inline]
-    fn from(id: CorrelationId) -> Self {
-        id.0
-    }
-}
-
-impl std::fmt::Display for CorrelationId {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        std::fmt::Display::fmt(&self.0, f)
-    }
-}
 
 /// Stands before a request's body.
 ///

@@ -16,6 +16,8 @@
 //! Read first: [`Message`], [`messages::produce`] and [`Encoded`].
 
 mod api_key;
+mod api_set;
+mod broker_ids;
 mod codec;
 pub mod coordinator;
 pub mod data;
@@ -36,10 +38,12 @@ mod serialize;
 pub mod testing;
 
 pub use api_key::{ApiKey, Listener};
+pub use api_set::ApiSet;
+pub use broker_ids::BrokerIds;
 pub use codec::{
     CoordinatorKey, CoordinatorValue, DecodeError, EncodeError, Encoded, FieldPath, Listeners,
-    Malformed, Message, MetadataRecord, Piece, Records, Request, Response, Step, Unencodable,
-    UnknownTags, Versions,
+    Malformed, Message, MetadataRecord, Piece, Pieces, Records, Request, Response, Step,
+    Unencodable, UnknownTags, Versions,
 };
 pub use error_code::{ErrorCode, Retry};
 pub use features::FeatureLevels;

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 
 use crate::api_key::{ApiKey, Listener};
+use crate::api_set::ApiSet;
 use crate::codec::{DecodeError, Message, Versions};
 use crate::error_code::ErrorCode;
 use crate::messages::api_versions::{ApiVersion, ApiVersionsRequest, ApiVersionsResponse};
@@ -16,6 +17,8 @@ pub struct Offer {
     pub unstable: bool,
     /// Whether somebody wants the clients' telemetry, without which its two APIs are not offered.
     pub telemetry: bool,
+    /// The APIs that the server has handlers for; no other is offered.
+    pub apis: ApiSet,
 }
 
 impl Offer {
@@ -56,7 +59,7 @@ impl Offer {
             key,
             ApiKey::GetTelemetrySubscriptions | ApiKey::PushTelemetry
         );
-        key.is_for(self.listener) && (self.telemetry || !is_telemetry)
+        key.is_for(self.listener) && self.apis.contains(key) && (self.telemetry || !is_telemetry)
     }
 }
 

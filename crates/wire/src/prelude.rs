@@ -8,5 +8,6 @@ pub(crate) use klamm_primitives::{
 };
 pub(crate) use klamm_wire_derive::{Message, Struct};
 
+pub(crate) use crate::broker_ids::BrokerIds;
 pub(crate) use crate::codec::{Records, UnknownTags};
 pub(crate) use crate::error_code::ErrorCode;

@@ -13,6 +13,7 @@ use serde::ser::{Error as _, SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 
 use crate::Message;
+use crate::broker_ids::BrokerIds;
 use crate::codec::{Context, Records, UnknownTags, context_of};
 use crate::error_code::ErrorCode;
 use crate::header::CorrelationId;
@@ -133,6 +134,12 @@ impl SerializeAt for UnknownTags {
             map.serialize_entry(&tag.to_string(), &Hex(value))?;
         }
         map.end()
+    }
+}
+
+impl SerializeAt for BrokerIds {
+    fn serialize_at<S: Serializer>(&self, _: Context, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter().map(|id| id.get()))
     }
 }
 

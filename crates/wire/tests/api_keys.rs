@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use klamm_wire::messages::api_versions::{ApiVersion, ApiVersionsResponse};
 use klamm_wire::testing::{Kind, catalogue};
-use klamm_wire::{ApiKey, ErrorCode, FeatureLevels, Listener, Message, Offer, Versions};
+use klamm_wire::{ApiKey, ApiSet, ErrorCode, FeatureLevels, Listener, Message, Offer, Versions};
 
 const BROKER: Offer = Offer {
     listener: Listener::Broker,
     unstable: false,
     telemetry: true,
+    apis: ApiSet::ALL,
 };
 
 /// A line of `golden/api-versions.tsv`.
@@ -263,6 +264,21 @@ fn wi_049_quorum_and_telemetry_apis_are_listed_where_they_belong() {
         assert!(!keys(silent).contains(&key.number()), "{key}");
         assert_eq!(silent.served(key), None);
     }
+}
+
+#[test]
+fn an_api_without_a_handler_is_neither_listed_nor_taken() {
+    let small = Offer {
+        apis: ApiSet::of(&[ApiKey::ApiVersions, ApiKey::Metadata]),
+        ..BROKER
+    };
+    let listed: Vec<_> = small.api_versions().iter().map(|it| it.api_key).collect();
+    assert_eq!(listed, [3, 18]);
+    assert_eq!(small.served(ApiKey::Fetch), None);
+    assert_eq!(
+        small.served(ApiKey::Metadata),
+        BROKER.served(ApiKey::Metadata)
+    );
 }
 
 fn feature(name: &'static str, supported: Versions, finalized: i16) -> FeatureLevels {

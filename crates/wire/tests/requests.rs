@@ -8,14 +8,15 @@ use klamm_wire::messages::init_producer_id::{InitProducerIdRequest, InitProducer
 use klamm_wire::messages::metadata::{MetadataRequest, MetadataRequestTopic};
 use klamm_wire::messages::produce::ProduceResponse;
 use klamm_wire::{
-    ApiKey, DecodeError, EncodeError, ErrorCode, Listener, Message, Offer, Request, RequestError,
-    RequestFrame, correlation_id, decode_response, encode_request, encode_response,
+    ApiKey, ApiSet, DecodeError, EncodeError, ErrorCode, Listener, Message, Offer, Request,
+    RequestError, RequestFrame, correlation_id, decode_response, encode_request, encode_response,
 };
 
 const BROKER: Offer = Offer {
     listener: Listener::Broker,
     unstable: false,
     telemetry: false,
+    apis: ApiSet::ALL,
 };
 
 fn hex(digits: &str) -> Bytes {

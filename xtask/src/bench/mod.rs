@@ -6,6 +6,7 @@
 
 mod machine;
 mod page;
+mod peers;
 mod results;
 mod table;
 mod targets;
@@ -29,6 +30,10 @@ pub(crate) struct Options {
     /// Run the benches of this package only.
     #[arg(long, short)]
     package: Option<String>,
+    /// Load the broker by librdkafka instead, beside the raw limits of the machine; the first
+    /// time this takes minutes to build.
+    #[arg(long, conflicts_with_all = ["filter", "package"])]
+    peers: bool,
 }
 
 /// Builds the benches, runs those asked for, prints the ratios and writes them into the page.
@@ -37,6 +42,10 @@ pub(crate) struct Options {
 /// A bench that does not build or fails; results that cannot be read; a page that cannot be written.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let workspace = Workspace::load()?;
+    if options.peers {
+        let table = peers::measure(&workspace)?;
+        return keep(&workspace, &[(peers::SECTION, table)], true);
+    }
     let build = [
         "bench",
         "--workspace",
@@ -69,15 +78,24 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         sections.push((package.clone(), results::read(&home)?));
     }
 
-    let machine = machine::describe(&workspace)?;
+    let tables: Vec<(&str, String)> = sections
+        .iter()
+        .map(|(package, measurements)| (package.as_str(), table::render(package, measurements)))
+        .collect();
+    keep(&workspace, &tables, options.filter.is_none())
+}
+
+/// Prints tables, each with the machine that they come from, and writes them into the page.
+fn keep(workspace: &Workspace, tables: &[(&str, String)], whole: bool) -> Result<()> {
+    let machine = machine::describe(workspace)?;
     let path = workspace.root().join(PAGE);
     let mut text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {PAGE}"))?;
-    for (package, measurements) in &sections {
-        let figures = format!("{machine}\n\n{}", table::render(package, measurements));
-        println!("\n{package}\n\n{figures}");
-        text = page::with_figures(&text, package, &figures);
+    for (section, table) in tables {
+        let figures = format!("{machine}\n\n{table}");
+        println!("\n{section}\n\n{figures}");
+        text = page::with_figures(&text, section, &figures);
     }
-    if options.filter.is_none() {
+    if whole {
         std::fs::write(&path, text).with_context(|| format!("cannot write {PAGE}"))?;
         println!("{PAGE} is written");
     }

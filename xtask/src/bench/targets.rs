@@ -10,7 +10,7 @@ struct Target {
     ratio: f64,
 }
 
-const TARGETS: [Target; 4] = [
+const TARGETS: [Target; 5] = [
     Target {
         package: "klamm-wire",
         group: "",
@@ -38,6 +38,13 @@ const TARGETS: [Target; 4] = [
         parameter: "",
         peer: "delay_queue",
         ratio: 3.0,
+    },
+    Target {
+        package: "klamm-log",
+        group: "append",
+        parameter: "65536",
+        peer: "pwrite",
+        ratio: 0.85,
     },
 ];
 

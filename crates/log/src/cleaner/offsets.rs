@@ -1,6 +1,6 @@
 //! [`CleanerOffsets`]: how far the logs of one directory are clean, in a file of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
 use klamm_io::{Disk, DiskError};
@@ -34,9 +34,23 @@ impl<D: Disk> CleanerOffsets<D> {
         })
     }
 
+    /// None is known.
+    pub(crate) fn none(disk: D, directory: PathBuf) -> Self {
+        Self {
+            disk,
+            directory,
+            offsets: BTreeMap::new(),
+        }
+    }
+
     /// The first dirty offset of a log, if a pass has noted it.
     pub fn get(&self, partition: &TopicPartition) -> Option<Offset> {
         self.offsets.get(partition).copied()
+    }
+
+    /// The logs of which something is noted.
+    pub(crate) fn partitions(&self) -> impl Iterator<Item = &TopicPartition> {
+        self.offsets.keys()
     }
 
     /// Notes how far a pass came. (LG-220)
@@ -75,6 +89,17 @@ impl<D: Disk> CleanerOffsets<D> {
             Some(_) => self.write(),
             None => Ok(()),
         }
+    }
+
+    /// These partitions are no longer here.
+    pub(crate) fn remove_all(&mut self, gone: &HashSet<TopicPartition>) -> Result<(), DiskError> {
+        let before = self.offsets.len();
+        self.offsets
+            .retain(|partition, _| !gone.contains(partition));
+        if self.offsets.len() < before {
+            self.write()?;
+        }
+        Ok(())
     }
 
     fn write(&self) -> Result<(), DiskError> {

@@ -1,6 +1,7 @@
 //! [`Cleanings`]: which logs are being cleaned, and which may not be.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -30,12 +31,22 @@ struct State {
     /// Told to stop by being set.
     running: Option<Arc<AtomicBool>>,
     pauses: u32,
-    is_uncleanable: bool,
+    /// Why it cannot be cleaned.
+    uncleanable: Option<String>,
+}
+
+/// A log that cannot be cleaned as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Uncleanable {
+    /// The log.
+    pub partition: TopicPartition,
+    /// What was in the way, with file and position.
+    pub reason: String,
 }
 
 impl State {
     fn is_idle(&self) -> bool {
-        self.running.is_none() && self.pauses == 0 && !self.is_uncleanable
+        self.running.is_none() && self.pauses == 0 && self.uncleanable.is_none()
     }
 }
 
@@ -89,18 +100,36 @@ impl Cleanings {
     pub fn try_again(&self, partition: &TopicPartition) {
         let mut logs = self.shared.logs.lock();
         if let Some(state) = logs.get_mut(partition) {
-            state.is_uncleanable = false;
+            state.uncleanable = None;
             if state.is_idle() {
                 logs.remove(partition);
             }
         }
     }
 
-    /// The logs that could not be cleaned.
-    pub fn uncleanable(&self) -> Vec<TopicPartition> {
+    /// Whether a pass [could begin](Self::begin) now.
+    pub(crate) fn may_begin(&self, partition: &TopicPartition) -> bool {
         let logs = self.shared.logs.lock();
-        let uncleanable = logs.iter().filter(|it| it.1.is_uncleanable);
-        uncleanable.map(|it| it.0.clone()).collect()
+        logs.get(partition).is_none_or(State::is_idle)
+    }
+
+    /// Whether somebody has paused a log and not resumed it yet.
+    #[cfg(test)]
+    pub(crate) fn is_paused(&self, partition: &TopicPartition) -> bool {
+        let logs = self.shared.logs.lock();
+        logs.get(partition).is_some_and(|it| it.pauses > 0)
+    }
+
+    /// The logs that could not be cleaned, and why.
+    pub fn uncleanable(&self) -> Vec<Uncleanable> {
+        let logs = self.shared.logs.lock();
+        let uncleanable = logs.iter().filter_map(|(partition, state)| {
+            Some(Uncleanable {
+                partition: partition.clone(),
+                reason: state.uncleanable.clone()?,
+            })
+        });
+        uncleanable.collect()
     }
 }
 
@@ -119,11 +148,11 @@ impl Running {
     }
 
     /// Ends the pass and leaves the log out from here on, until
-    /// [`Cleanings::try_again`]: it cannot be cleaned as it is.
-    pub fn fail(self) {
+    /// [`Cleanings::try_again`]: it cannot be cleaned as it is, for this reason.
+    pub fn fail(self, reason: &dyn fmt::Display) {
         let mut logs = self.cleanings.shared.logs.lock();
         if let Some(state) = logs.get_mut(&self.partition) {
-            state.is_uncleanable = true;
+            state.uncleanable = Some(reason.to_string());
         }
     }
 }
@@ -193,8 +222,13 @@ mod tests {
     #[test]
     fn lg_205_a_log_that_cannot_be_cleaned_is_left_out_and_counted() {
         let cleanings = Cleanings::default();
-        cleanings.begin(&partition(0)).unwrap().fail();
-        assert_eq!(cleanings.uncleanable(), [partition(0)]);
+        cleanings.begin(&partition(0)).unwrap().fail(&"why");
+        let uncleanable = Uncleanable {
+            partition: partition(0),
+            reason: "why".to_owned(),
+        };
+        assert_eq!(cleanings.uncleanable(), [uncleanable]);
+        assert!(!cleanings.may_begin(&partition(0)));
         assert!(cleanings.begin(&partition(0)).is_none());
         assert!(cleanings.begin(&partition(1)).is_some(), "the others go on");
         cleanings.pause(&partition(0));

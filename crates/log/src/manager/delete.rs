@@ -26,12 +26,15 @@ pub enum DeleteError {
 impl<D: Disk> LogManager<D> {
     /// Deletes a partition. Its directory gets another name at once, so that a new one can be
     /// made; the files are removed after `file.delete.delay.ms`, by [`LogManager::run_due`]. A
-    /// directory that has vanished is no error. Waits for the log's lock, so call it without.
+    /// directory that has vanished is no error. Stops a compaction of it, and waits for the log's
+    /// lock, so call it without.
     ///
     /// # Errors
     /// [`DeleteError`]; a directory in which it fails goes offline.
     pub fn delete(&self, partition: &TopicPartition, now: Instant) -> Result<(), DeleteError> {
+        self.cleanings.pause(partition);
         let deleted = self.delete_named(&mut self.changing.lock(), partition, now);
+        self.cleanings.resume(partition);
         deleted.map_err(|(error, event)| {
             if let Some(event) = event {
                 self.tell(event);

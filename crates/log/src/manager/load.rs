@@ -109,7 +109,12 @@ impl<D: Disk> Load<D> {
             if !self.directory.is_online() {
                 return;
             }
-            let loaded = self.open(partition, surroundings);
+            let read = AtomicUsize::new(0);
+            let segment_recovered = || {
+                read.fetch_add(1, Ordering::Relaxed);
+                self.tell_progress(surroundings, 0, 1);
+            };
+            let loaded = self.open(partition, surroundings, &segment_recovered);
             match loaded {
                 Err(error) if error.takes_directory_offline() => {
                     let reason = OfflineReason::new(DirectoryWork::Opening, error);
@@ -118,21 +123,34 @@ impl<D: Disk> Load<D> {
                 }
                 loaded => self.done.lock().push((partition.clone(), loaded)),
             }
-            let (logs_remaining, segments_remaining) = {
-                let mut remaining = self.remaining.lock();
-                remaining.0 -= 1;
-                remaining.1 -= self.segments[index];
-                *remaining
-            };
-            (surroundings.progress)(&Progress {
-                directory: self.directory.path(),
-                logs_remaining,
-                segments_remaining,
-            });
+            // What was removed behind a cut, or could not be read, is over as well.
+            let rest = self.segments[index].saturating_sub(read.into_inner());
+            self.tell_progress(surroundings, 1, rest);
         }
     }
 
-    fn open(&self, partition: &TopicPartition, surroundings: &Surroundings<'_>) -> Loaded<D> {
+    /// Takes so many off what remains, and tells how much that is.
+    fn tell_progress(&self, surroundings: &Surroundings<'_>, logs: usize, segments: usize) {
+        let (logs_remaining, segments_remaining) = {
+            let mut remaining = self.remaining.lock();
+            remaining.0 -= logs;
+            // Recovery splits overlong segments, which nobody could count before.
+            remaining.1 = remaining.1.saturating_sub(segments);
+            *remaining
+        };
+        (surroundings.progress)(&Progress {
+            directory: self.directory.path(),
+            logs_remaining,
+            segments_remaining,
+        });
+    }
+
+    fn open(
+        &self,
+        partition: &TopicPartition,
+        surroundings: &Surroundings<'_>,
+        recovered: &dyn Fn(),
+    ) -> Loaded<D> {
         let directory = &self.directory;
         let path = directory.path_of(partition);
         let topic_id = partition_metadata::read(directory.disk(), &path)?;
@@ -145,7 +163,8 @@ impl<D: Disk> Load<D> {
             now_ms: surroundings.now_ms,
         };
         let config = (surroundings.config_of)(partition);
-        let (log, opening) = Log::open(directory.disk().clone(), path, config, &options)?;
+        let disk = directory.disk().clone();
+        let (log, opening) = Log::open_telling(disk, path, config, &options, recovered)?;
         if opening.segments_recovered > 0 {
             let (segments, log_end_offset) = (opening.segments_recovered, log.log_end_offset());
             info!(%partition, segments, %log_end_offset, "log recovered");

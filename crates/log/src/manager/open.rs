@@ -16,6 +16,7 @@ use super::load::{Load, PrepareError, Progress, Surroundings};
 use super::upkeep::Schedule;
 use super::{Changing, LogManager, ManagerOptions, Now, Wiring};
 use crate::clean_shutdown::CleanShutdown;
+use crate::cleaner::Cleanings;
 use crate::config::LogConfig;
 use crate::directory::{ClaimError, LogDirectory};
 use crate::disk_failure::DiskFailure;
@@ -93,7 +94,7 @@ impl std::fmt::Display for Reasons<'_> {
 impl<D: Disk> LogManager<D> {
     /// Takes all directories and opens every log in them, several at a time. Returns when all are
     /// open; until then nobody is served. `config_of` tells a partition's settings; `progress`
-    /// is called from several threads, after each log.
+    /// is called from several threads, after each log and each segment that was read through.
     ///
     /// A directory that the disk refuses is offline from the beginning, and a partition whose
     /// files make no sense is left out; the others are served. After a clean stop no segment is
@@ -152,6 +153,7 @@ impl<D: Disk> LogManager<D> {
                 random: wiring.random,
             }),
             doomed: Mutex::new(doomed),
+            cleanings: Cleanings::default(),
             events: wiring.events,
         };
         manager.gather(loads, broker_epoch)

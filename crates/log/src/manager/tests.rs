@@ -1,9 +1,11 @@
 //! The manager on a simulated disk, and where it matters on a real one.
 
+mod compact;
 mod create_and_delete;
 mod durability;
 mod start;
 mod stop;
 mod support;
 mod threads;
+mod truncate;
 mod upkeep;

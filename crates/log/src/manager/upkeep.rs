@@ -110,33 +110,41 @@ impl<D: Disk> LogManager<D> {
     /// cleaner to delete.
     pub fn apply_retention(&self, now: Now) {
         for log in self.all() {
-            let (retired, delay) = {
-                let mut log = log.lock();
-                let policy = log.config().cleanup_policy;
-                if policy.compact && policy.delete && self.options.has_cleaner {
-                    continue;
-                }
-                let delay = log.config().file_delete_delay;
-                (log.delete_old_segments(now.unix_ms), delay)
-            };
-            match retired {
-                Ok(files) if files.is_empty() => {}
-                Ok(files) => {
-                    let directory = log.directory().clone();
-                    let doomed = Doomed::Files(files);
-                    self.doomed
-                        .lock()
-                        .push(now.instant + delay, directory, doomed);
-                }
-                Err(ChangeError::Unavailable(_)) => {}
-                Err(error) => self.log_has_failed(&log, DirectoryWork::Deleting, error),
+            let policy = log.lock().config().cleanup_policy;
+            if !(policy.compact && policy.delete && self.options.has_cleaner) {
+                self.retain(&log, now);
             }
         }
     }
 
+    /// Lets old segments of one log go.
+    pub(super) fn retain(&self, log: &Arc<PartitionLog<D>>, now: Now) {
+        let (retired, delay) = {
+            let mut log = log.lock();
+            let delay = log.config().file_delete_delay;
+            (log.delete_old_segments(now.unix_ms), delay)
+        };
+        match retired {
+            Ok(files) if files.is_empty() => {}
+            Ok(files) => {
+                let directory = log.directory().clone();
+                let doomed = Doomed::Files(files);
+                self.doomed
+                    .lock()
+                    .push(now.instant + delay, directory, doomed);
+            }
+            Err(ChangeError::Unavailable(_)) => {}
+            Err(error) => self.log_has_failed(log, DirectoryWork::Deleting, error),
+        }
+    }
+
     /// A log has failed by this error, and its directory too if it is the disk's.
-    fn log_has_failed<E>(&self, log: &Arc<PartitionLog<D>>, work: DirectoryWork, error: E)
-    where
+    pub(super) fn log_has_failed<E>(
+        &self,
+        log: &Arc<PartitionLog<D>>,
+        work: DirectoryWork,
+        error: E,
+    ) where
         E: DiskFailure + Error + Send + Sync + 'static,
     {
         if error.takes_directory_offline() {

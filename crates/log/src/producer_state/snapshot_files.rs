@@ -8,6 +8,7 @@ use klamm_primitives::Offset;
 
 use super::snapshot::{self, SnapshotEntry, SnapshotError};
 use crate::names::{FileContent, FileName, Transit};
+use crate::small_file;
 
 /// Largest snapshot that is read: some two million producers.
 const LEN_MAX: u64 = 96 << 20;
@@ -75,6 +76,11 @@ impl<D: Disk> SnapshotFiles<D> {
         Ok(())
     }
 
+    /// Whether any was written since [`SnapshotFiles::take_unsynced`] was last called.
+    pub(crate) fn has_unsynced(&self) -> bool {
+        !self.unsynced.is_empty()
+    }
+
     /// Hands over the paths of those that were written since this was last asked for.
     pub(crate) fn take_unsynced(&mut self) -> Vec<PathBuf> {
         let unsynced = std::mem::take(&mut self.unsynced);
@@ -91,12 +97,13 @@ impl<D: Disk> SnapshotFiles<D> {
         offset: Offset,
     ) -> Result<Result<Vec<SnapshotEntry>, SnapshotError>, DiskError> {
         let file = self.disk.open(&self.path(offset), OpenMode::Read)?;
-        let len = file.metadata()?.len;
-        let Some(len) = usize::try_from(len).ok().filter(|_| len <= LEN_MAX) else {
-            let len = usize::try_from(len).unwrap_or(usize::MAX);
-            return Ok(Err(SnapshotError::Length { len, count: -1 }));
-        };
-        Ok(snapshot::decode(&file.read_bytes_at(0, len)?))
+        Ok(match small_file::read_whole(&file, LEN_MAX)? {
+            Ok(bytes) => snapshot::decode(&bytes),
+            Err(len) => {
+                let len = usize::try_from(len).unwrap_or(usize::MAX);
+                Err(SnapshotError::Length { len, count: -1 })
+            }
+        })
     }
 
     /// Removes a snapshot; fine where it is gone.

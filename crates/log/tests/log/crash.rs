@@ -9,22 +9,10 @@ use klamm_log::{CleanupPolicy, Isolation, Log, LogConfig, OpenOptions, Opening};
 use klamm_primitives::Offset;
 use klamm_records::RecordBatch;
 
+use crate::random::Random;
 use crate::support::{
     Batch, Bed, DIRECTORY, NOW_MS, epoch, log_file, offset, open, read_all, small,
 };
-
-/// Numbers that follow from a seed (`SplitMix64`).
-struct Random(u64);
-
-impl Random {
-    fn below<T: TryFrom<u64, Error: std::fmt::Debug>>(&mut self, bound: u64) -> T {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        T::try_from((mixed ^ (mixed >> 31)) % bound).expect("the bound is small")
-    }
-}
 
 /// A batch that was appended, and the sequence that follows its own.
 #[derive(Clone)]

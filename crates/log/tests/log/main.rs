@@ -1,13 +1,16 @@
 //! One log, from the outside: its behaviours by their ids, then a model, crashes and faults.
 
+mod random;
 mod support;
 
 mod appending;
 mod crash;
 mod faults;
 mod model;
+mod old_formats;
 mod opening;
 mod reading;
+mod recovery;
 mod retention;
 mod rolling;
 mod time;

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use klamm_io::Disk;
 use klamm_log::{Isolation, ReadError, ReadLimit};
+use klamm_primitives::LeaderEpoch;
 use klamm_records::RecordBatches;
 use proptest::prelude::*;
 
@@ -325,6 +326,30 @@ fn lg_093_a_high_watermark_without_a_place_finds_it_on_the_next_read() {
         assert_eq!(read.start.offset, offset(at));
         let there = reader.read(offset(at), WHOLE, Isolation::LogEnd).unwrap();
         assert_eq!(read.start, there.start);
+    }
+}
+
+#[test]
+fn a_reader_knows_where_its_sight_ends_and_where_epochs_ended() {
+    let mut bed = Bed::new(small());
+    bed.fill(2);
+    let reader = bed.log.reader();
+    for isolation in [
+        Isolation::LogEnd,
+        Isolation::HighWatermark,
+        Isolation::Committed,
+    ] {
+        for at in 0..=2 {
+            bed.log.set_high_watermark(offset(at));
+            let end = reader.visible_end(isolation).unwrap();
+            let read = reader.read(end.offset, WHOLE, isolation).unwrap();
+            assert_eq!(end, read.start);
+        }
+    }
+    let epoch = bed.log.latest_epoch().unwrap();
+    for asked in [-1, epoch.get(), epoch.get() + 1] {
+        let asked = LeaderEpoch::new(asked);
+        assert_eq!(reader.end_of_epoch(asked), bed.log.end_of_epoch(asked));
     }
 }
 

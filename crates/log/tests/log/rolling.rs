@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use klamm_log::{Isolation, LogConfig};
+use klamm_log::{CleanupPolicy, Isolation, LogConfig};
 
 use crate::support::{Batch, Bed, NOW_MS, WHOLE, all, content, epoch, log_file, offset, small};
 
@@ -249,6 +249,24 @@ fn lg_070_a_new_setting_holds_from_the_next_append() {
     });
     assert!(!bed.append(&Batch::at(&[2000])).has_rolled);
     assert!(bed.append(&Batch::at(&[2000])).has_rolled);
+}
+
+#[test]
+fn lg_203_a_compacted_log_rolls_before_its_records_must_be_compacted() {
+    let lag_max = |cleanup_policy| LogConfig {
+        compaction_lag_max: Some(Duration::from_millis(100)),
+        cleanup_policy,
+        ..aged(100_000)
+    };
+    for (policy, rolls) in [
+        (CleanupPolicy::COMPACT, true),
+        (CleanupPolicy::DELETE, false),
+    ] {
+        let mut bed = Bed::new(lag_max(policy));
+        bed.append(&Batch::at(&[1000]));
+        assert!(!bed.append(&Batch::at(&[1100])).has_rolled);
+        assert_eq!(bed.append(&Batch::at(&[1101])).has_rolled, rolls);
+    }
 }
 
 #[test]

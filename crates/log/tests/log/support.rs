@@ -407,3 +407,11 @@ pub(crate) fn offsets_of(batches: &[RecordBatch]) -> Vec<i64> {
 pub(crate) fn all(offsets: std::ops::Range<i64>) -> Vec<i64> {
     offsets.collect()
 }
+
+/// As after a kill, with this recovery point in the checkpoint.
+pub(crate) fn unclean(recovery_point: i64) -> OpenOptions {
+    OpenOptions {
+        recovery_point: offset(recovery_point),
+        ..OpenOptions::new(false, NOW_MS)
+    }
+}

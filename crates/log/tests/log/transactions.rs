@@ -282,7 +282,7 @@ fn an_idle_producer_is_forgotten_unless_its_transaction_is_open() {
     bed.append(&Batch::of(1).by(1, 0, 77));
 }
 
-/// Covers LG-163.
+/// Covers LG-049, LG-163.
 #[test]
 fn without_its_transaction_index_the_log_end_moves_and_the_stable_offset_does_not() {
     let mut bed = Bed::new(small());

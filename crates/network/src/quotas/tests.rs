@@ -14,6 +14,7 @@ fn listener(name: &str) -> ListenerConfig {
         listener: Listener::Broker,
         unstable: false,
         telemetry: false,
+        apis: klamm_wire::ApiSet::ALL,
     };
     ListenerConfig::plaintext(name, "10.0.0.9:9092".parse().unwrap(), offer)
 }

@@ -26,6 +26,7 @@ pub(crate) fn offer() -> Offer {
         listener: Listener::Broker,
         unstable: false,
         telemetry: false,
+        apis: klamm_wire::ApiSet::ALL,
     }
 }
 

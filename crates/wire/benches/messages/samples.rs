@@ -163,7 +163,7 @@ pub(crate) fn fetch_response(size: Size) -> FetchResponse {
 
 pub(crate) fn metadata_response(size: Size) -> MetadataResponse {
     let (topics, partitions) = size.of_metadata();
-    let replicas = || vec![1.into(), 2.into(), 3.into()];
+    let replicas = || [1.into(), 2.into(), 3.into()].into();
     MetadataResponse {
         brokers: (1..=3)
             .map(|number| MetadataResponseBroker {

@@ -273,6 +273,8 @@ impl ReadFault {
         Self::new((position, reason))
     }
 
+    #[cold]
+    #[inline(never)]
     pub(crate) fn into_error(self, message: &'static str, version: i16) -> DecodeError {
         let ((position, reason), field) = *self.0;
         DecodeError::Malformed {

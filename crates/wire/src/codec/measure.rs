@@ -11,15 +11,22 @@ use super::writer::goes_apart;
 /// The greatest length that the protocol can say.
 pub(super) const LEN_MAX: usize = i32::MAX as usize;
 
+/// Kept out of the way, as it is seldom wanted and would stand in every array's code.
+#[cold]
+#[inline(never)]
+fn long_varint_len(value: usize) -> usize {
+    varint::u64_len(value as u64)
+}
+
 /// Lengths so far.
 #[derive(Debug, Default)]
 pub struct Measure {
     /// All bytes.
-    pub(super) len: usize,
+    len: usize,
     /// Those among them that are passed on rather than copied.
-    pub(super) len_apart: usize,
+    len_apart: usize,
     /// In how many pieces those are.
-    pub(super) apart: usize,
+    apart: usize,
 }
 
 impl Measure {
@@ -39,30 +46,42 @@ impl Measure {
         self.len
     }
 
+    /// Those of them that are copied.
+    pub(super) fn len_copied(&self) -> usize {
+        self.len - self.len_apart
+    }
+
+    /// How many pieces come between the copied bytes.
+    pub(super) fn apart(&self) -> usize {
+        self.apart
+    }
+
     #[inline]
-    pub(super) fn add(&mut self, len: usize) {
+    pub(crate) fn add(&mut self, len: usize) {
         self.len += len;
     }
 
     #[inline]
-    pub(super) fn varint(&mut self, value: u32) {
-        self.len += varint::u32_len(value);
+    fn varint(&mut self, value: usize) {
+        self.len += match value {
+            0..0x80 => 1,
+            0x80..0x4000 => 2,
+            _ => long_varint_len(value),
+        };
     }
 
     /// The length in front of bytes or an array.
     #[inline]
-    pub(super) fn length(&mut self, len: usize, context: Context) -> Result<(), MeasureFault> {
-        match u32::try_from(len) {
-            Ok(length) if len <= LEN_MAX => {
-                if context.is_flexible() {
-                    self.varint(length + 1);
-                } else {
-                    self.len += size_of::<i32>();
-                }
-                Ok(())
-            }
-            _ => Err(MeasureFault::unencodable(Unencodable::TooLong { len })),
+    pub(crate) fn length(&mut self, len: usize, context: Context) -> Result<(), MeasureFault> {
+        if len > LEN_MAX {
+            return Err(MeasureFault::unencodable(Unencodable::TooLong { len }));
         }
+        if context.is_flexible() {
+            self.varint(len + 1);
+        } else {
+            self.len += size_of::<i32>();
+        }
+        Ok(())
     }
 
     /// Null in the place of bytes or an array.
@@ -93,16 +112,12 @@ impl Measure {
                 len,
             }));
         }
-        self.len += len
-            + if !context.is_flexible() {
-                size_of::<i16>()
-            } else if len + 1 < 0x80 {
-                1
-            } else if len + 1 < 0x4000 {
-                2
-            } else {
-                3
-            };
+        self.len += len;
+        if context.is_flexible() {
+            self.varint(len + 1);
+        } else {
+            self.len += size_of::<i16>();
+        }
         Ok(())
     }
 
@@ -112,7 +127,7 @@ impl Measure {
         self.length(len, context)?;
         self.len += len;
         if goes_apart(len) {
-            self.apart(len);
+            self.add_apart(len);
         }
         Ok(())
     }
@@ -122,11 +137,11 @@ impl Measure {
     pub(super) fn gap(&mut self, len: usize, context: Context) -> Result<(), MeasureFault> {
         self.length(len, context)?;
         self.len += len;
-        self.apart(len);
+        self.add_apart(len);
         Ok(())
     }
 
-    fn apart(&mut self, len: usize) {
+    fn add_apart(&mut self, len: usize) {
         self.len_apart += len;
         self.apart += 1;
     }
@@ -143,13 +158,14 @@ impl Measure {
         let len = self.len - start;
         // A value too long for its size makes a message too long for its frame, which is
         // refused when all is measured.
-        self.len += varint::u32_len(tag) + varint::u64_len(len as u64);
+        self.varint(tag as usize);
+        self.varint(len);
     }
 
     /// The count in front of a tagged section.
     #[inline]
     pub(crate) fn tag_count(&mut self, count: u32) {
-        self.varint(count);
+        self.varint(count as usize);
     }
 
     /// Those tagged fields that the schema does not name, and the count in front of all; `known`
@@ -174,7 +190,7 @@ impl Measure {
             self.end_tag(*tag, start);
             count += 1;
         }
-        self.varint(count);
+        self.varint(count as usize);
         Ok(())
     }
 }

@@ -6,7 +6,7 @@ use bytes::{Buf, Bytes};
 
 use super::context::Context;
 use super::encoded::Encoded;
-use super::fault::{DecodeError, EncodeError};
+use super::fault::{DecodeError, EncodeError, MeasureFault};
 use super::measure::{LEN_MAX, Measure};
 use super::reader::Reader;
 use super::value::Value;
@@ -58,8 +58,8 @@ pub trait Message:
     /// that is an error is the caller's to say (a broker ignores it in requests). Strings, bytes
     /// and records are slices of `body` and keep its buffer alive.
     ///
-    /// Memory is taken for the elements of arrays alone: at most 64 KiB and 32 times the length
-    /// of `body`, which no sensible message comes near.
+    /// Memory is taken for the elements of arrays and for tagged fields that no schema names: at
+    /// most 64 KiB and 32 times the length of `body`, which no sensible message comes near.
     ///
     /// # Errors
     /// [`DecodeError::UnsupportedVersion`]; [`DecodeError::Malformed`] if the bytes are not a
@@ -79,20 +79,23 @@ pub trait Message:
         version: i16,
         memory_max: usize,
     ) -> Result<Self, DecodeError> {
-        let context = context_of::<Self>(version).ok_or(DecodeError::UnsupportedVersion {
-            message: Self::NAME,
-            version,
-            versions: Self::VERSIONS,
-        })?;
+        let facts = Facts::of::<Self>();
+        let Some(context) = facts.context(version) else {
+            return Err(facts.not_decoded(version));
+        };
         let mut reader = Reader::new(body, memory_max);
-        match Self::read(&mut reader, context) {
-            Ok(message) => {
-                let read = body.len() - reader.left();
-                body.advance(read);
-                Ok(message)
+        // Filled where it is returned, as messages are long to move.
+        let mut decoded = Ok(Self::default());
+        if let Ok(message) = &mut decoded {
+            match message.read_into(&mut reader, context) {
+                Ok(()) => {
+                    let read = body.len() - reader.left();
+                    body.advance(read);
+                }
+                Err(fault) => decoded = Err(fault.into_error(Self::NAME, version)),
             }
-            Err(fault) => Err(fault.into_error(Self::NAME, version)),
         }
+        decoded
     }
 
     /// Checks that the version can carry the message, and counts its bytes, gaps included.
@@ -101,7 +104,10 @@ pub trait Message:
     /// [`EncodeError::UnsupportedVersion`]; [`EncodeError::Field`] if a field has a value that
     /// the version cannot say; [`EncodeError::TooLong`] above 2³¹ - 1 bytes.
     fn encoded_len(&self, version: i16) -> Result<usize, EncodeError> {
-        measure(self, version).map(|(measure, _)| measure.len())
+        let mut lengths = Measure::default();
+        let measure = |lengths: &mut Measure, context| self.measure(lengths, context);
+        Facts::of::<Self>().measure(version, &mut lengths, &measure)?;
+        Ok(lengths.len())
     }
 
     /// Writes the message.
@@ -109,10 +115,9 @@ pub trait Message:
     /// # Errors
     /// As [`Self::encoded_len`].
     fn encode(&self, version: i16) -> Result<Encoded, EncodeError> {
-        let (measure, context) = measure(self, version)?;
-        let mut writer = Writer::new(&measure);
-        self.write(&mut writer, context);
-        Ok(writer.finish())
+        let measure = |lengths: &mut Measure, context| self.measure(lengths, context);
+        let write = |writer: &mut Writer, context| self.write(writer, context);
+        Facts::of::<Self>().encode(version, &measure, &write)
     }
 }
 
@@ -161,42 +166,88 @@ pub struct Listeners {
     pub controller: bool,
 }
 
-/// The context of a version, if the message has it.
-pub(crate) fn context_of<M: Message>(version: i16) -> Option<Context> {
-    M::VERSIONS
-        .contains(version)
-        .then(|| Context::new(version, M::FLEXIBLE_SINCE))
+/// What is the same in all of a message's versions, for code that is the same for all messages.
+#[derive(Clone, Copy)]
+struct Facts {
+    name: &'static str,
+    versions: Versions,
+    flexible_since: Option<i16>,
 }
 
-/// Measures a message in a version.
-fn measure<M: Message>(message: &M, version: i16) -> Result<(Measure, Context), EncodeError> {
-    let mut measure = Measure::default();
-    let context = measure_more(message, version, &mut measure)?;
-    Ok((measure, context))
-}
-
-/// Measures a message behind what has been measured.
-fn measure_more<M: Message>(
-    message: &M,
-    version: i16,
-    measure: &mut Measure,
-) -> Result<Context, EncodeError> {
-    let context = context_of::<M>(version).ok_or(EncodeError::UnsupportedVersion {
-        message: M::NAME,
-        version,
-        versions: M::VERSIONS,
-    })?;
-    if let Err(fault) = message.measure(measure, context) {
-        return Err(fault.into_error(M::NAME, version));
+impl Facts {
+    #[inline]
+    const fn of<M: Message>() -> Self {
+        Self {
+            name: M::NAME,
+            versions: M::VERSIONS,
+            flexible_since: M::FLEXIBLE_SINCE,
+        }
     }
-    if measure.len() > LEN_MAX {
-        return Err(EncodeError::TooLong {
-            message: M::NAME,
+
+    /// The context of a version, if the message has it.
+    #[inline]
+    fn context(&self, version: i16) -> Option<Context> {
+        self.versions
+            .contains(version)
+            .then(|| Context::new(version, self.flexible_since))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn not_decoded(&self, version: i16) -> DecodeError {
+        DecodeError::UnsupportedVersion {
+            message: self.name,
             version,
-            len: measure.len(),
-        });
+            versions: self.versions,
+        }
     }
-    Ok(context)
+
+    /// Measures a message by `measure`, behind what has been measured.
+    fn measure(
+        &self,
+        version: i16,
+        lengths: &mut Measure,
+        measure: &dyn Fn(&mut Measure, Context) -> Result<(), MeasureFault>,
+    ) -> Result<Context, EncodeError> {
+        let context = self
+            .context(version)
+            .ok_or(EncodeError::UnsupportedVersion {
+                message: self.name,
+                version,
+                versions: self.versions,
+            })?;
+        if let Err(fault) = measure(lengths, context) {
+            return Err(fault.into_error(self.name, version));
+        }
+        if lengths.len() > LEN_MAX {
+            return Err(EncodeError::TooLong {
+                message: self.name,
+                version,
+                len: lengths.len(),
+            });
+        }
+        Ok(context)
+    }
+
+    /// Writes a message by `write`, after `measure`.
+    fn encode(
+        &self,
+        version: i16,
+        measure: &dyn Fn(&mut Measure, Context) -> Result<(), MeasureFault>,
+        write: &dyn Fn(&mut Writer, Context),
+    ) -> Result<Encoded, EncodeError> {
+        let mut lengths = Measure::default();
+        let context = self.measure(version, &mut lengths, measure)?;
+        let mut writer = Writer::new(&lengths);
+        write(&mut writer, context);
+        Ok(writer.finish())
+    }
+}
+
+/// The context of a version, if the message has it.
+#[cfg(feature = "serde")]
+pub(crate) fn context_of<M: Message>(version: i16) -> Option<Context> {
+    Facts::of::<M>().context(version)
 }
 
 /// Writes a whole frame: the size, a header and a body, each in its version.
@@ -204,10 +255,15 @@ pub(crate) fn encode_frame<H: Message, M: Message>(
     (header, header_version): (&H, i16),
     (body, version): (&M, i16),
 ) -> Result<Encoded, EncodeError> {
-    let mut measure = Measure::default();
-    let header_context = measure_more(header, header_version, &mut measure)?;
-    let context = measure_more(body, version, &mut measure)?;
-    let mut writer = Writer::of_frame(&mut measure);
+    let mut lengths = Measure::default();
+    let header_context =
+        Facts::of::<H>().measure(header_version, &mut lengths, &|lengths, context| {
+            header.measure(lengths, context)
+        })?;
+    let context = Facts::of::<M>().measure(version, &mut lengths, &|lengths, context| {
+        body.measure(lengths, context)
+    })?;
+    let mut writer = Writer::of_frame(&mut lengths);
     header.write(&mut writer, header_context);
     body.write(&mut writer, context);
     Ok(writer.finish())

@@ -9,23 +9,33 @@ use super::fault::{MeasureFault, ReadFault};
 use super::measure::Measure;
 use super::primitive;
 use super::reader::Reader;
-use super::value::Value;
+use super::value::{Fixed, Value};
 use super::writer::Writer;
 use crate::error_code::ErrorCode;
 use crate::header::CorrelationId;
 
 /// Implements [`Value`] for a number; lists of them are read and written in one go.
 macro_rules! number {
-    ($type:ty, $inner:ty, $parser:path, $from:expr, $to:expr) => {
+    ($type:ty, $inner:ty, $from:expr, $to:expr) => {
+        impl Fixed<{ size_of::<$inner>() }> for $type {
+            #[inline]
+            fn from_wire(bytes: [u8; size_of::<$inner>()]) -> Self {
+                $from(<$inner>::from_be_bytes(bytes))
+            }
+
+            #[inline]
+            fn to_wire(self) -> [u8; size_of::<$inner>()] {
+                $to(self).to_be_bytes()
+            }
+        }
+
         impl Value for $type {
             const LEN_MIN: usize = size_of::<$inner>();
 
             #[inline]
-            fn read(reader: &mut Reader<'_>, _: Context) -> Result<Self, ReadFault> {
-                match reader.parse($parser) {
-                    Ok(number) => Ok($from(number)),
-                    Err(fault) => Err(fault),
-                }
+            fn read_into(&mut self, reader: &mut Reader<'_>, _: Context) -> Result<(), ReadFault> {
+                *self = Self::from_wire(reader.parse(primitive::fixed)?);
+                Ok(())
             }
 
             #[inline]
@@ -36,7 +46,7 @@ macro_rules! number {
 
             #[inline]
             fn write(&self, writer: &mut Writer, _: Context) {
-                writer.put($to(*self).to_be_bytes());
+                writer.put(self.to_wire());
             }
 
             #[inline]
@@ -45,16 +55,21 @@ macro_rules! number {
             }
 
             fn read_many(
-                reader: &mut Reader<'_>,
+                values: &mut Vec<Self>,
                 count: usize,
+                reader: &mut Reader<'_>,
                 _: Context,
-            ) -> Result<Vec<Self>, ReadFault> {
+            ) -> Result<(), ReadFault> {
                 const LEN: usize = size_of::<$inner>();
-                let (numbers, _) = reader.run(count, LEN)?.as_chunks::<LEN>();
-                Ok(numbers
-                    .iter()
-                    .map(|bytes| $from(<$inner>::from_be_bytes(*bytes)))
-                    .collect())
+                let (numbers, _) = reader.elements(count, LEN)?.as_chunks::<LEN>();
+                values.extend(numbers.iter().map(|bytes| Self::from_wire(*bytes)));
+                Ok(())
+            }
+
+            fn write_many(values: &[Self], writer: &mut Writer, _: Context) {
+                for value in values {
+                    writer.put(value.to_wire());
+                }
             }
 
             #[inline]
@@ -72,36 +87,43 @@ macro_rules! number {
 
 /// Implements [`Value`] for plain integers and their newtypes.
 macro_rules! numbers {
-    ($($inner:ty as $parser:ident: $($newtype:ty),*;)*) => {
+    ($($inner:ty: $($newtype:ty),*;)*) => {
         $(
-            number!($inner, $inner, primitive::$parser, |value| value, |value: $inner| value);
-            $(number!($newtype, $inner, primitive::$parser, <$newtype>::new, <$newtype>::get);)*
+            number!($inner, $inner, |value| value, |value: $inner| value);
+            $(number!($newtype, $inner, <$newtype>::new, <$newtype>::get);)*
         )*
     };
 }
 
 numbers! {
-    i8 as be_i8:;
-    i16 as be_i16: ProducerEpoch, ErrorCode;
-    u16 as be_u16:;
-    i32 as be_i32: BrokerId, PartitionIndex, LeaderEpoch, CorrelationId;
-    u32 as be_u32:;
-    i64 as be_i64: BrokerEpoch, Offset, ProducerId;
+    i8:;
+    i16: ProducerEpoch, ErrorCode;
+    u16:;
+    i32: BrokerId, PartitionIndex, LeaderEpoch, CorrelationId;
+    u32:;
+    i64: BrokerEpoch, Offset, ProducerId;
 }
 
-number!(
-    Uuid,
-    u128,
-    primitive::be_u128,
-    Uuid::from_u128,
-    |uuid: Uuid| u128::from_be_bytes(*uuid.as_bytes())
-);
+number!(Uuid, u128, Uuid::from_u128, |uuid: Uuid| {
+    u128::from_be_bytes(*uuid.as_bytes())
+});
+
+impl Fixed<8> for f64 {
+    fn from_wire(bytes: [u8; 8]) -> Self {
+        Self::from_be_bytes(bytes)
+    }
+
+    fn to_wire(self) -> [u8; 8] {
+        self.to_be_bytes()
+    }
+}
 
 impl Value for f64 {
     const LEN_MIN: usize = size_of::<Self>();
 
-    fn read(reader: &mut Reader<'_>, _: Context) -> Result<Self, ReadFault> {
-        reader.parse(primitive::be_f64)
+    fn read_into(&mut self, reader: &mut Reader<'_>, _: Context) -> Result<(), ReadFault> {
+        *self = Self::from_wire(reader.parse(primitive::fixed)?);
+        Ok(())
     }
 
     fn measure(&self, measure: &mut Measure, _: Context) -> Result<(), MeasureFault> {
@@ -120,12 +142,25 @@ impl Value for f64 {
 }
 
 /// One byte; any but 0 is true, and true is written as 1.
+impl Fixed<1> for bool {
+    #[inline]
+    fn from_wire(bytes: [u8; 1]) -> Self {
+        bytes != [0]
+    }
+
+    #[inline]
+    fn to_wire(self) -> [u8; 1] {
+        [u8::from(self)]
+    }
+}
+
 impl Value for bool {
     const LEN_MIN: usize = 1;
 
     #[inline]
-    fn read(reader: &mut Reader<'_>, _: Context) -> Result<Self, ReadFault> {
-        reader.parse(primitive::u8).map(|byte| byte != 0)
+    fn read_into(&mut self, reader: &mut Reader<'_>, _: Context) -> Result<(), ReadFault> {
+        *self = Self::from_wire(reader.parse(primitive::fixed)?);
+        Ok(())
     }
 
     #[inline]

@@ -1,6 +1,7 @@
 //! Parsers for the primitives, in nom's form.
 
 use klamm_primitives::varint::{self, VarintError};
+use nom::bytes::complete::take;
 use nom::error::{ErrorKind, ParseError};
 use nom::{Err, IResult};
 
@@ -22,9 +23,16 @@ impl ParseError<&[u8]> for Malformed {
     }
 }
 
-pub(super) use nom::number::complete::{
-    be_f64, be_i8, be_i16, be_i32, be_i64, be_u16, be_u32, be_u128, u8,
-};
+/// The next `N` bytes, which a number's `from_be_bytes` turns into one load and one swap; nom's own
+/// parsers of numbers go byte by byte.
+#[inline]
+pub(super) fn fixed<const N: usize>(input: &[u8]) -> Parsed<'_, [u8; N]> {
+    let (rest, taken) = take(N)(input)?;
+    match taken.first_chunk() {
+        Some(bytes) => Ok((rest, *bytes)),
+        None => Err(Err::Error(Malformed::Truncated)),
+    }
+}
 
 /// Seven bits a byte, the lowest first; five bytes at most.
 #[inline]

@@ -49,7 +49,7 @@ impl<'a> Reader<'a> {
 
     /// What is not read yet: the place of what comes next.
     #[inline]
-    pub(super) fn here(&self) -> &'a [u8] {
+    pub(crate) fn here(&self) -> &'a [u8] {
         self.rest
     }
 
@@ -83,7 +83,7 @@ impl<'a> Reader<'a> {
     /// A fault at the start of `place`, a part of the body.
     #[cold]
     #[inline(never)]
-    pub(super) fn fault_at(&self, place: &[u8], reason: Malformed) -> ReadFault {
+    pub(crate) fn fault_at(&self, place: &[u8], reason: Malformed) -> ReadFault {
         let position = place.as_ptr().addr() - self.body.as_ptr().addr();
         ReadFault::malformed(position, reason)
     }
@@ -102,25 +102,64 @@ impl<'a> Reader<'a> {
     /// Reads the length of bytes or the count of an array; `None` is null.
     #[inline]
     fn length(&mut self, context: Context) -> Result<Option<u32>, ReadFault> {
-        if context.is_flexible() {
-            Ok(self.parse(primitive::unsigned_varint)?.checked_sub(1))
-        } else {
-            let start = self.rest;
-            let length = self.parse(primitive::be_i32)?;
-            self.old_length(start, i64::from(length))
+        match self.short_length(context) {
+            Some(length) => Ok(length.checked_sub(1)),
+            None => self.long_length(context),
         }
     }
 
     /// As [`Self::length`], for strings.
     #[inline]
     fn string_length(&mut self, context: Context) -> Result<Option<u32>, ReadFault> {
-        if context.is_flexible() {
-            Ok(self.parse(primitive::unsigned_varint)?.checked_sub(1))
-        } else {
-            let start = self.rest;
-            let length = self.parse(primitive::be_i16)?;
-            self.old_length(start, i64::from(length))
+        match self.short_length(context) {
+            Some(length) => Ok(length.checked_sub(1)),
+            None => self.long_string_length(context),
         }
+    }
+
+    /// Reads a length in the compact form of one byte, if it is one, as it stands there: 0 is null,
+    /// 1 is empty.
+    #[inline]
+    fn short_length(&mut self, context: Context) -> Option<u32> {
+        match self.rest {
+            [first @ 0..0x80, rest @ ..] if context.is_flexible() => {
+                self.rest = rest;
+                Some(u32::from(*first))
+            }
+            _ => None,
+        }
+    }
+
+    #[inline(never)]
+    fn long_length(&mut self, context: Context) -> Result<Option<u32>, ReadFault> {
+        if context.is_flexible() {
+            return self.long_compact_length();
+        }
+        let start = self.rest;
+        let length = i32::from_be_bytes(self.parse(primitive::fixed)?);
+        self.old_length(start, i64::from(length))
+    }
+
+    #[inline(never)]
+    fn long_string_length(&mut self, context: Context) -> Result<Option<u32>, ReadFault> {
+        if context.is_flexible() {
+            return self.long_compact_length();
+        }
+        let start = self.rest;
+        let length = i16::from_be_bytes(self.parse(primitive::fixed)?);
+        self.old_length(start, i64::from(length))
+    }
+
+    /// Reads a length in the compact form; what has two bytes is most of what is not short.
+    #[inline]
+    fn long_compact_length(&mut self) -> Result<Option<u32>, ReadFault> {
+        let length = if let [low @ 0x80..=0xff, high @ 0..0x80, rest @ ..] = self.rest {
+            self.rest = rest;
+            u32::from(*low & 0x7f) | u32::from(*high) << 7
+        } else {
+            self.parse(primitive::unsigned_varint)?
+        };
+        Ok(length.checked_sub(1))
     }
 
     #[inline]
@@ -150,18 +189,20 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads bytes as a slice of the frame; `None` is null.
-    pub(super) fn bytes(&mut self, context: Context) -> Result<Option<Bytes>, ReadFault> {
+    /// Finds bytes and steps over them; `None` is null.
+    #[inline]
+    pub(super) fn find_bytes(&mut self, context: Context) -> Result<Option<&'a [u8]>, ReadFault> {
         let start = self.rest;
-        let Some(length) = self.length(context)? else {
-            return Ok(None);
-        };
-        let taken = self.take(start, length)?;
-        Ok(Some(self.body.slice_ref(taken)))
+        match self.length(context)? {
+            Some(length) => self.take(start, length).map(Some),
+            None => Ok(None),
+        }
     }
 
-    /// Reads a string as a slice of the frame; `None` is null.
-    pub(super) fn string(&mut self, context: Context) -> Result<Option<ByteString>, ReadFault> {
+    /// Finds a string's bytes and steps over them; `None` is null. Whether they are UTF-8 is still
+    /// to be seen.
+    #[inline]
+    pub(super) fn find_string(&mut self, context: Context) -> Result<Option<&'a [u8]>, ReadFault> {
         let start = self.rest;
         let Some(length) = self.string_length(context)? else {
             return Ok(None);
@@ -169,17 +210,28 @@ impl<'a> Reader<'a> {
         if length as usize > STRING_LEN_MAX {
             return Err(self.fault_at(start, Malformed::StringTooLong { length }));
         }
-        let taken = self.take(start, length)?;
-        match ByteString::try_from(self.body.slice_ref(taken)) {
-            Ok(text) => Ok(Some(text)),
-            Err(error) => Err(self.fault_at(&taken[error.valid_up_to()..], error.into())),
+        self.take(start, length).map(Some)
+    }
+
+    /// The bytes as a slice that keeps the frame alive.
+    #[inline]
+    pub(super) fn bytes(&self, found: &[u8]) -> Bytes {
+        self.body.slice_ref(found)
+    }
+
+    /// The same for a string.
+    #[inline]
+    pub(super) fn string(&self, found: &[u8]) -> Result<ByteString, ReadFault> {
+        match ByteString::try_from(self.body.slice_ref(found)) {
+            Ok(text) => Ok(text),
+            Err(error) => Err(self.fault_at(&found[error.valid_up_to()..], error.into())),
         }
     }
 
     /// Reads the count of an array whose elements take `len_min` bytes or more each on the wire;
     /// `None` is null. So many elements can be there, and there is memory for them.
     #[inline]
-    pub(super) fn count<T>(
+    pub(crate) fn count<T>(
         &mut self,
         context: Context,
         len_min: usize,
@@ -191,37 +243,46 @@ impl<'a> Reader<'a> {
         // An element of no bytes at all would let a count ask for any amount of work.
         let len_min = len_min.max(1);
         if (count as usize).saturating_mul(len_min) > self.rest.len() {
-            return Err(self.fault_at(
-                start,
-                Malformed::CountBeyondInput {
-                    count,
-                    len_min,
-                    left: self.rest.len(),
-                },
-            ));
+            return Err(self.too_many(start, count, len_min));
         }
         self.take_memory(start, count, count as usize * size_of::<T>())?;
         Ok(Some(count as usize))
     }
 
+    #[cold]
+    #[inline(never)]
+    fn too_many(&self, start: &[u8], count: u32, len_min: usize) -> ReadFault {
+        let left = self.rest.len();
+        let reason = Malformed::CountBeyondInput {
+            count,
+            len_min,
+            left,
+        };
+        self.fault_at(start, reason)
+    }
+
     /// Counts memory that `count` elements take; `start` is where they are announced.
     #[inline]
     fn take_memory(&mut self, start: &[u8], count: u32, memory: usize) -> Result<(), ReadFault> {
-        let left = self.memory_left;
-        match left.checked_sub(memory) {
+        match self.memory_left.checked_sub(memory) {
             Some(left) => {
                 self.memory_left = left;
                 Ok(())
             }
-            None => Err(self.fault_at(
-                start,
-                Malformed::TooMuchMemory {
-                    count,
-                    memory,
-                    left,
-                },
-            )),
+            None => Err(self.too_much(start, count, memory)),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn too_much(&self, start: &[u8], count: u32, memory: usize) -> ReadFault {
+        let left = self.memory_left;
+        let reason = Malformed::TooMuchMemory {
+            count,
+            memory,
+            left,
+        };
+        self.fault_at(start, reason)
     }
 
     /// For how many of `count` elements, which are still to come, room is taken at once.
@@ -231,9 +292,30 @@ impl<'a> Reader<'a> {
         count.min(room / size_of::<T>().max(1))
     }
 
+    /// Takes the next `N` bytes, if there are so many.
+    #[inline]
+    pub(crate) fn run<const N: usize>(&mut self) -> Option<&'a [u8; N]> {
+        let (run, rest) = self.rest.split_first_chunk()?;
+        self.rest = rest;
+        Some(run)
+    }
+
+    /// What is wrong where the input ends inside a run of fields, each with its name and its width.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn cut_in_run(&mut self, fields: &[(&'static str, usize)]) -> ReadFault {
+        for (name, width) in fields {
+            match self.rest.get(*width..) {
+                Some(rest) => self.rest = rest,
+                None => return self.fault(Malformed::Truncated).within(name),
+            }
+        }
+        self.fault(Malformed::Truncated)
+    }
+
     /// Takes `count` elements of `len` bytes each; [`Self::count`] has seen that they are there.
     #[inline]
-    pub(super) fn run(&mut self, count: usize, len: usize) -> Result<&'a [u8], ReadFault> {
+    pub(crate) fn elements(&mut self, count: usize, len: usize) -> Result<&'a [u8], ReadFault> {
         match self.rest.split_at_checked(count.saturating_mul(len)) {
             Some((taken, rest)) => {
                 self.rest = rest;
@@ -245,27 +327,34 @@ impl<'a> Reader<'a> {
 
     /// Reads a tagged section of which no tag is known; nothing if the version has none.
     #[inline]
-    pub(crate) fn unknown_tags(&mut self, context: Context) -> Result<UnknownTags, ReadFault> {
+    pub(crate) fn unknown_tags(
+        &mut self,
+        unknown_tags: &mut UnknownTags,
+        context: Context,
+    ) -> Result<(), ReadFault> {
         if !context.is_flexible() {
-            return Ok(UnknownTags::new());
+            return Ok(());
         }
         if let [0, rest @ ..] = self.rest {
             self.rest = rest;
-            return Ok(UnknownTags::new());
+            return Ok(());
         }
-        self.some_unknown_tags(context)
+        self.some_unknown_tags(unknown_tags, context)
     }
 
     #[cold]
     #[inline(never)]
-    fn some_unknown_tags(&mut self, context: Context) -> Result<UnknownTags, ReadFault> {
-        let mut unknown_tags = UnknownTags::new();
+    fn some_unknown_tags(
+        &mut self,
+        unknown_tags: &mut UnknownTags,
+        context: Context,
+    ) -> Result<(), ReadFault> {
         let mut tags = self.tags(context)?;
         while let Some(tag) = self.next_tag(&mut tags)? {
-            self.unknown_tag(tag, &mut unknown_tags)?;
+            self.unknown_tag(tag, unknown_tags)?;
             self.end_tag(tag, &tags)?;
         }
-        Ok(unknown_tags)
+        Ok(())
     }
 
     /// Begins a tagged section, an empty one if the version has none.

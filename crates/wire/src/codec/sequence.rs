@@ -4,19 +4,23 @@ use bytes::Bytes;
 use bytestring::ByteString;
 
 use super::context::Context;
-use super::fault::{MeasureFault, ReadFault};
+use super::fault::{Malformed, MeasureFault, ReadFault};
 use super::measure::Measure;
 use super::reader::Reader;
 use super::records::Records;
-use super::value::{Nullable, Value, not_null};
+use super::value::{Nullable, Value, set};
 use super::writer::Writer;
 
 impl Value for ByteString {
     const LEN_MIN: usize = 1;
 
-    #[inline]
-    fn read(reader: &mut Reader<'_>, context: Context) -> Result<Self, ReadFault> {
-        not_null(reader, context)
+    fn read_into(&mut self, reader: &mut Reader<'_>, context: Context) -> Result<(), ReadFault> {
+        let start = reader.here();
+        match reader.find_string(context)? {
+            Some(found) => set(self, reader.string(found)?),
+            None => return Err(reader.fault_at(start, Malformed::Null)),
+        }
+        Ok(())
     }
 
     #[inline]
@@ -36,39 +40,39 @@ impl Value for ByteString {
 }
 
 impl Nullable for ByteString {
-    #[inline]
-    fn read_nullable(reader: &mut Reader<'_>, context: Context) -> Result<Option<Self>, ReadFault> {
-        reader.string(context)
-    }
-
-    #[inline]
-    fn measure_nullable(
-        value: Option<&Self>,
-        measure: &mut Measure,
+    fn read_nullable_into(
+        place: &mut Option<Self>,
+        reader: &mut Reader<'_>,
         context: Context,
-    ) -> Result<(), MeasureFault> {
-        if let Some(text) = value {
-            measure.string(text, context)
-        } else {
-            measure.null_string(context);
-            Ok(())
+    ) -> Result<(), ReadFault> {
+        match reader.find_string(context)? {
+            Some(found) => set(place, Some(reader.string(found)?)),
+            None => set(place, None),
         }
+        Ok(())
     }
 
     #[inline]
-    fn write_nullable(value: Option<&Self>, writer: &mut Writer, context: Context) {
-        match value {
-            Some(text) => writer.string(text, context),
-            None => writer.null_string(context),
-        }
+    fn measure_null(measure: &mut Measure, context: Context) {
+        measure.null_string(context);
+    }
+
+    #[inline]
+    fn write_null(writer: &mut Writer, context: Context) {
+        writer.null_string(context);
     }
 }
 
 impl Value for Bytes {
     const LEN_MIN: usize = 1;
 
-    fn read(reader: &mut Reader<'_>, context: Context) -> Result<Self, ReadFault> {
-        not_null(reader, context)
+    fn read_into(&mut self, reader: &mut Reader<'_>, context: Context) -> Result<(), ReadFault> {
+        let start = reader.here();
+        match reader.find_bytes(context)? {
+            Some(found) => set(self, reader.bytes(found)),
+            None => return Err(reader.fault_at(start, Malformed::Null)),
+        }
+        Ok(())
     }
 
     fn measure(&self, measure: &mut Measure, context: Context) -> Result<(), MeasureFault> {
@@ -85,36 +89,29 @@ impl Value for Bytes {
 }
 
 impl Nullable for Bytes {
-    fn read_nullable(reader: &mut Reader<'_>, context: Context) -> Result<Option<Self>, ReadFault> {
-        reader.bytes(context)
-    }
-
-    fn measure_nullable(
-        value: Option<&Self>,
-        measure: &mut Measure,
+    fn read_nullable_into(
+        place: &mut Option<Self>,
+        reader: &mut Reader<'_>,
         context: Context,
-    ) -> Result<(), MeasureFault> {
-        if let Some(bytes) = value {
-            bytes.measure(measure, context)
-        } else {
-            measure.null(context);
-            Ok(())
+    ) -> Result<(), ReadFault> {
+        match reader.find_bytes(context)? {
+            Some(found) => set(place, Some(reader.bytes(found))),
+            None => set(place, None),
         }
-    }
-
-    fn write_nullable(value: Option<&Self>, writer: &mut Writer, context: Context) {
-        match value {
-            Some(bytes) => bytes.write(writer, context),
-            None => writer.null(context),
-        }
+        Ok(())
     }
 }
 
 impl Value for Records {
     const LEN_MIN: usize = 1;
 
-    fn read(reader: &mut Reader<'_>, context: Context) -> Result<Self, ReadFault> {
-        not_null(reader, context)
+    fn read_into(&mut self, reader: &mut Reader<'_>, context: Context) -> Result<(), ReadFault> {
+        let start = reader.here();
+        match reader.find_bytes(context)? {
+            Some(found) => set(self, Self::Here(reader.bytes(found))),
+            None => return Err(reader.fault_at(start, Malformed::Null)),
+        }
+        Ok(())
     }
 
     fn measure(&self, measure: &mut Measure, context: Context) -> Result<(), MeasureFault> {
@@ -137,37 +134,29 @@ impl Value for Records {
 }
 
 impl Nullable for Records {
-    fn read_nullable(reader: &mut Reader<'_>, context: Context) -> Result<Option<Self>, ReadFault> {
-        Ok(reader.bytes(context)?.map(Self::Here))
-    }
-
-    fn measure_nullable(
-        value: Option<&Self>,
-        measure: &mut Measure,
+    fn read_nullable_into(
+        place: &mut Option<Self>,
+        reader: &mut Reader<'_>,
         context: Context,
-    ) -> Result<(), MeasureFault> {
-        if let Some(records) = value {
-            records.measure(measure, context)
-        } else {
-            measure.null(context);
-            Ok(())
+    ) -> Result<(), ReadFault> {
+        match reader.find_bytes(context)? {
+            Some(found) => set(place, Some(Self::Here(reader.bytes(found)))),
+            None => set(place, None),
         }
-    }
-
-    fn write_nullable(value: Option<&Self>, writer: &mut Writer, context: Context) {
-        match value {
-            Some(records) => records.write(writer, context),
-            None => writer.null(context),
-        }
+        Ok(())
     }
 }
 
-impl<T: Value> Value for Vec<T> {
+impl<T: Value + Default> Value for Vec<T> {
     const LEN_MIN: usize = 1;
 
     #[inline]
-    fn read(reader: &mut Reader<'_>, context: Context) -> Result<Self, ReadFault> {
-        not_null(reader, context)
+    fn read_into(&mut self, reader: &mut Reader<'_>, context: Context) -> Result<(), ReadFault> {
+        let start = reader.here();
+        match reader.count::<T>(context, T::LEN_MIN)? {
+            Some(count) => T::read_many(self, count, reader, context),
+            None => Err(reader.fault_at(start, Malformed::Null)),
+        }
     }
 
     #[inline]
@@ -188,32 +177,20 @@ impl<T: Value> Value for Vec<T> {
     }
 }
 
-impl<T: Value> Nullable for Vec<T> {
-    fn read_nullable(reader: &mut Reader<'_>, context: Context) -> Result<Option<Self>, ReadFault> {
-        match reader.count::<T>(context, T::LEN_MIN)? {
-            Some(0) => Ok(Some(Self::new())),
-            Some(count) => T::read_many(reader, count, context).map(Some),
-            None => Ok(None),
-        }
-    }
-
-    fn measure_nullable(
-        value: Option<&Self>,
-        measure: &mut Measure,
+impl<T: Value + Default> Nullable for Vec<T> {
+    fn read_nullable_into(
+        place: &mut Option<Self>,
+        reader: &mut Reader<'_>,
         context: Context,
-    ) -> Result<(), MeasureFault> {
-        if let Some(values) = value {
-            values.measure(measure, context)
-        } else {
-            measure.null(context);
-            Ok(())
-        }
-    }
-
-    fn write_nullable(value: Option<&Self>, writer: &mut Writer, context: Context) {
-        match value {
-            Some(values) => values.write(writer, context),
-            None => writer.null(context),
+    ) -> Result<(), ReadFault> {
+        let Some(count) = reader.count::<T>(context, T::LEN_MIN)? else {
+            set(place, None);
+            return Ok(());
+        };
+        set(place, Some(Self::new()));
+        match place {
+            Some(values) => T::read_many(values, count, reader, context),
+            None => Ok(()),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The codec on messages made for the purpose, whose versions differ in every way there is.
 
+mod runs;
 mod tags;
 mod values;
 mod versions;

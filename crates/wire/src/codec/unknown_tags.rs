@@ -91,6 +91,23 @@ impl UnknownTags {
     }
 }
 
+/// Every struct has unknown tags to drop, and hardly any has some: without this a call each.
+impl Drop for UnknownTags {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(tags) = self.tags.take() {
+            drop_some(tags);
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+#[expect(clippy::box_collection, reason = "as it stands in the struct")]
+fn drop_some(tags: Box<Vec<(u32, Bytes)>>) {
+    drop(tags);
+}
+
 impl<'a> IntoIterator for &'a UnknownTags {
     type Item = &'a (u32, Bytes);
     type IntoIter = slice::Iter<'a, (u32, Bytes)>;

@@ -132,12 +132,12 @@ pub struct MetadataResponsePartition {
     #[wire(versions = 7.., default = -1, ignorable)]
     pub leader_epoch: LeaderEpoch,
     /// All replicas, the preferred leader first.
-    pub replica_nodes: Vec<BrokerId>,
+    pub replica_nodes: BrokerIds,
     /// The in-sync replicas.
-    pub isr_nodes: Vec<BrokerId>,
+    pub isr_nodes: BrokerIds,
     /// The replicas that are down.
     #[wire(versions = 5.., ignorable)]
-    pub offline_replicas: Vec<BrokerId>,
+    pub offline_replicas: BrokerIds,
     /// Tagged fields that this schema does not name.
     pub unknown_tags: UnknownTags,
 }

@@ -6,6 +6,7 @@ use klamm_primitives::{
     BrokerEpoch, BrokerId, LeaderEpoch, Offset, PartitionIndex, ProducerEpoch, ProducerId, Uuid,
 };
 
+use crate::broker_ids::BrokerIds;
 use crate::codec::{Context, Records, UnknownTags};
 use crate::error_code::ErrorCode;
 use crate::header::CorrelationId;
@@ -188,6 +189,17 @@ impl<T: Random> Random for Vec<T> {
         let count =
             [0, 1, 1, 1, 2, 2, 3, 5][usize::try_from(entropy.draw() % 8).unwrap_or_default()];
         (0..count).map(|_| T::random(entropy, context)).collect()
+    }
+}
+
+impl Random for BrokerIds {
+    fn random(entropy: &mut dyn Entropy, context: Context) -> Self {
+        // Now and then more than it keeps in place.
+        let mut ids = Vec::random(entropy, context);
+        if seldom(entropy) {
+            ids.extend(Vec::<BrokerId>::random(entropy, context));
+        }
+        ids.into()
     }
 }
 

@@ -10,7 +10,7 @@ mod input;
 
 use bytes::{Bytes, BytesMut};
 use klamm_wire::testing::{Entry, Kind, catalogue};
-use klamm_wire::{FrameCodec, Listener, Offer, RequestFrame};
+use klamm_wire::{ApiSet, FrameCodec, Listener, Offer, RequestFrame};
 use tokio_util::codec::Decoder;
 
 use counting_allocator::peak_of;
@@ -99,6 +99,7 @@ fn check_frames(bytes: &[u8], step: usize) {
         listener,
         unstable: true,
         telemetry: true,
+        apis: ApiSet::ALL,
     });
     let entries = catalogue();
     for frame in frames {

@@ -279,9 +279,9 @@ fn a_partition_made_anew_has_none_of_the_offsets_of_the_one_before() {
             log.flush().unwrap();
         }
         manager.checkpoint_all();
-        let cleaned = [(name.clone(), Offset::new(9))].into();
-        Checkpoint::Cleaner
-            .write(&disk, Path::new("/logs"), &cleaned)
+        let checkpoints = log.directory().checkpoints();
+        checkpoints
+            .set_cleaner_offset(&name, Offset::new(9))
             .unwrap();
         manager.delete(&name, bench.now().instant).unwrap();
         if restart {

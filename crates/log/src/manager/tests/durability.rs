@@ -77,6 +77,25 @@ fn a_log_that_is_being_synced_waits_for_its_next_turn() {
 }
 
 #[test]
+fn a_thread_that_leaves_others_waiting_asks_for_help() {
+    let disk = SimDisk::new(1);
+    let bench = Bench::of(&["/logs"]);
+    let manager = bench.open(&disk);
+    let logs: Vec<_> = (0..3)
+        .map(|index| bench.create(&manager, &partition("t", index)))
+        .collect();
+    for log in &logs {
+        log.request_sync();
+    }
+    let syncs = logs[0].directory().syncs();
+    let needs_help: Vec<_> = logs
+        .iter()
+        .map(|_| syncs.wait().unwrap().needs_help)
+        .collect();
+    assert_eq!(needs_help, [true, true, false]);
+}
+
+#[test]
 fn a_sync_that_fails_takes_the_directory_and_nothing_of_it_is_durable_later() {
     let disk = SimDisk::new(1);
     let bench = Bench::of(&["/a", "/b"]);

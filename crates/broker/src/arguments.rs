@@ -1,0 +1,80 @@
+//! [`Arguments`]: what the command line may say.
+
+use std::path::PathBuf;
+
+use clap::{Parser, ValueEnum};
+
+/// Shown behind the options.
+const MORE: &str = "\
+Without any arguments this is a broker for one machine: it listens on 127.0.0.1:9092, keeps its \
+data in ./klamm-data, and creates topics when they are asked for.
+
+Settings have the names that Apache Kafka has for them. The last of these places that gives one \
+holds: a file (--config), the environment (KLAMM_LOG_SEGMENT_BYTES is log.segment.bytes), the \
+command line (--set).
+
+Examples:
+  klamm-broker
+  klamm-broker --set log.dirs=/var/lib/klamm
+  klamm-broker --set node.id=1 --set listeners=PLAINTEXT://:9092
+  klamm-broker --config server.properties --set num.partitions=8
+  KLAMM_LOG=debug klamm-broker --log-format json
+
+When it serves, it prints one line to the standard output; the log goes to the standard error. \
+SIGTERM and SIGINT stop it cleanly, a second one at once.";
+
+/// A log broker that speaks Apache Kafka's protocol.
+#[derive(Debug, Parser)]
+#[command(name = "klamm-broker", version, after_help = MORE)]
+pub(crate) struct Arguments {
+    /// File of settings, such as Kafka's `server.properties`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Setting, which outweighs all others; may be given often
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(crate) set: Vec<String>,
+
+    /// What is logged: a level (error, warn, info, debug, trace), also by module
+    /// (`info,klamm_network=debug`) [default: KLAMM_LOG, else RUST_LOG, else info]
+    #[arg(long, value_name = "FILTER")]
+    pub(crate) log: Option<String>,
+
+    /// How it is logged
+    #[arg(long, value_enum, default_value = "text", value_name = "FORMAT")]
+    pub(crate) log_format: LogFormat,
+}
+
+/// How the log is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// Lines for people
+    Text,
+    /// Objects for programs, one a line
+    Json,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound_and_its_help_teaches() {
+        let mut command = Arguments::command();
+        command.clone().debug_assert();
+        let help = command.render_long_help().to_string();
+        for word in ["--config", "--set", "KLAMM_LOG_SEGMENT_BYTES", "SIGTERM"] {
+            assert!(help.contains(word), "{word}");
+        }
+    }
+
+    #[test]
+    fn settings_may_be_given_often() {
+        let words = ["klamm-broker", "--set", "a=1", "--set", "b=2"];
+        let arguments = Arguments::try_parse_from(words).unwrap();
+        assert_eq!(arguments.set, ["a=1", "b=2"]);
+        assert!(Arguments::try_parse_from(["klamm-broker", "a=1"]).is_err());
+    }
+}

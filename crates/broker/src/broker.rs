@@ -1,0 +1,273 @@
+//! [`Broker`]: all the parts of a broker, from the start to the end.
+
+mod addresses;
+mod health;
+mod storage;
+mod tasks;
+
+use std::net::SocketAddr;
+use std::sync::{Arc, OnceLock};
+
+use klamm_controller::{
+    Controller, ControllerOptions, MetadataImage, Quorum, RaftOptions, RaftQuorum, RegisterBroker,
+};
+use klamm_io::{Clock, Disk, Net};
+use klamm_network::{HandlerPool, Server, Unobserved};
+use klamm_primitives::Uuid;
+use klamm_replica::{IsrProposal, IsrProposer, ReplicaManager, ReplicaOptions, ReplicaWiring};
+use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
+use tracing::{error, info};
+
+use self::health::Health;
+use self::storage::{EventReceiver, Storage};
+use crate::handlers::Handlers;
+use crate::machine::Machine;
+use crate::node::{Node, NodeParts};
+use crate::settings::{Settings, topics};
+use crate::start_error::StartError;
+use crate::topic_configs::TopicConfigs;
+
+/// The directory of the metadata log, within that of the setting.
+const METADATA_DIRECTORY: &str = "klamm-metadata";
+
+/// A broker that serves, with the controller of its cluster of one.
+///
+/// Its owner must [stop](Self::stop) it; dropped without, its threads go on for as long as the
+/// process does, and the next start finds that it was not stopped.
+pub struct Broker<N: Net, D: Disk, C: Clock> {
+    node: Arc<Node<D, C>>,
+    health: Arc<Health>,
+    server: Server<N, C, D::File>,
+    handlers: HandlerPool<D::File>,
+    controller: Controller,
+    quorum: Arc<RaftQuorum<D, C>>,
+    storage: Storage<D>,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+impl<N: Net, D: Disk, C: Clock> Broker<N, D, C> {
+    /// Starts a broker on the runtime of the caller: opens the metadata log and the logs, joins
+    /// the cluster, takes its partitions, and only then listens. Blocks on the disk now and then.
+    ///
+    /// # Errors
+    /// [`StartError`]; nothing is left running.
+    pub async fn start(machine: Machine<N, D, C>, settings: Settings) -> Result<Self, StartError> {
+        let settings = Arc::new(settings);
+        // First what is most often wrong, and costs nothing to undo.
+        let config = addresses::server_config(&machine.net, &settings).await?;
+        let (net, clock) = (machine.net.clone(), machine.clock.clone());
+        let server = Server::open(net, clock, config, Arc::new(Unobserved))?;
+
+        let cluster_id = storage::cluster_id(&machine, &settings)?;
+        let quorum = Arc::new(open_quorum(&machine, &settings, &cluster_id).await?);
+        let health = Arc::new(Health::new(settings.logs.directories.len()));
+        let receiver: EventReceiver<D, C> = Arc::new(OnceLock::new());
+        let image = quorum.watch().borrow().clone();
+        let opened = Storage::open(&machine, &settings, &image, &health, &receiver);
+        let storage = match opened {
+            Ok(storage) => storage,
+            Err(error) => {
+                quorum.stop().await;
+                return Err(error);
+            }
+        };
+
+        let controller = Controller::start(
+            Arc::clone(&quorum),
+            controller_options(&settings, machine.random),
+            Arc::new(TopicConfigs(Arc::clone(&settings))),
+            machine.clock.clone(),
+        );
+        let node = Arc::new(Node::new(NodeParts {
+            replicas: replicas(&machine, &settings, &storage, &cluster_id),
+            clock: machine.clock.clone(),
+            controller: controller.handle(),
+            runtime: Handle::current(),
+            images: quorum.watch(),
+            settings: Arc::clone(&settings),
+        }));
+        // Nobody else sets it.
+        _ = receiver.set(Arc::downgrade(&node));
+
+        let handler = Arc::new(Handlers {
+            node: Arc::clone(&node),
+        });
+        let channel = server.channel().clone();
+        let handlers = HandlerPool::start(channel, handler, settings.handler_threads);
+        let handlers = match handlers {
+            Ok(handlers) => handlers,
+            Err(error) => {
+                controller.stop().await;
+                storage.stop(node.epoch());
+                quorum.stop().await;
+                return Err(error.into());
+            }
+        };
+        let mut broker = Self {
+            node,
+            health,
+            server,
+            handlers,
+            controller,
+            quorum,
+            storage,
+            tasks: Vec::new(),
+        };
+        match broker.join_and_listen((machine.random)()).await {
+            Ok(()) => Ok(broker),
+            Err(error) => {
+                broker.stop().await;
+                Err(error)
+            }
+        }
+    }
+
+    /// Registers, takes its partitions, is let in, takes their leaderships, and listens.
+    async fn join_and_listen(&mut self, random: u128) -> Result<(), StartError> {
+        let node = &self.node;
+        let port_of = |name: &str| self.server.address(name).map(|it| it.port());
+        let request = RegisterBroker {
+            broker: node.id(),
+            cluster_id: node.images.borrow().cluster_id().clone(),
+            incarnation_id: Uuid::from_random(random),
+            endpoints: addresses::endpoints(&node.settings, port_of),
+            features: Vec::new(),
+            rack: node.settings.rack.as_deref().map(Into::into),
+            log_dirs: self.directory_ids(),
+            cordoned_log_dirs: Vec::new(),
+        };
+        let epoch = node.controller.register_broker(request, None).await?;
+        node.set_epoch(epoch);
+        self.apply_newest();
+        tasks::send_heartbeat(node, &self.health).await?;
+        self.apply_newest();
+        self.start_tasks();
+        self.server.start().await?;
+        info!(broker = %self.node.id(), %epoch, "broker started");
+        Ok(())
+    }
+
+    /// The ids of the log directories that work.
+    fn directory_ids(&self) -> Vec<Uuid> {
+        let directories = self.storage.logs.directories();
+        let online = directories.iter().filter(|it| it.offline.is_none());
+        online.filter_map(|it| it.id).collect()
+    }
+
+    /// Has the replicas go by all that the quorum has agreed on.
+    fn apply_newest(&self) {
+        let image = self.node.images.borrow().clone();
+        tasks::apply(&self.node, &image);
+    }
+
+    fn start_tasks(&mut self) {
+        let node = || Arc::clone(&self.node);
+        let channel = || self.server.channel().clone();
+        self.tasks = vec![
+            tokio::spawn(tasks::follow_metadata(node(), channel())),
+            tokio::spawn(tasks::expire(node(), channel())),
+            tokio::spawn(tasks::send_heartbeats(node(), Arc::clone(&self.health))),
+        ];
+    }
+
+    /// The metadata that requests are answered by.
+    pub fn image(&self) -> Arc<MetadataImage> {
+        self.node.image()
+    }
+
+    /// The settings that it was started with.
+    pub fn settings(&self) -> &Settings {
+        &self.node.settings
+    }
+
+    /// Where a listener is bound; `None` if there is none of that name.
+    pub fn address(&self, listener: &str) -> Option<SocketAddr> {
+        self.server.address(listener)
+    }
+
+    /// Waits until the broker cannot go on, because none of its log directories works any more.
+    pub async fn failed(&self) {
+        self.health.lost().await;
+    }
+
+    /// Closes all connections, ends all threads and tasks, and closes the logs, so that the next
+    /// start need not read them through.
+    pub async fn stop(self) {
+        self.server.stop().await;
+        for task in self.tasks {
+            task.abort();
+            if let Err(error) = task.await
+                && error.is_panic()
+            {
+                error!(%error, "a task of the broker panicked");
+            }
+        }
+        self.handlers.stop();
+        self.controller.stop().await;
+        self.storage.stop(self.node.epoch());
+        self.quorum.stop().await;
+    }
+}
+
+async fn open_quorum<N, D: Disk, C: Clock>(
+    machine: &Machine<N, D, C>,
+    settings: &Settings,
+    cluster_id: &str,
+) -> Result<RaftQuorum<D, C>, StartError> {
+    let directory = settings.logs.metadata_directory.join(METADATA_DIRECTORY);
+    let options = RaftOptions {
+        snapshot_bytes: settings.logs.metadata_snapshot_bytes,
+        snapshot_interval: settings.logs.metadata_snapshot_interval,
+        ..RaftOptions::new(settings.node_id, cluster_id, &directory)
+    };
+    let opened = RaftQuorum::open(machine.disk.clone(), options, machine.clock.clone()).await;
+    opened.map_err(|source| StartError::Quorum { directory, source })
+}
+
+fn controller_options(settings: &Settings, random: fn() -> u128) -> ControllerOptions {
+    let unclean = topics::find("unclean.leader.election.enable");
+    let unclean = unclean.is_some_and(|it| settings.topics.text(it).eq_ignore_ascii_case("true"));
+    let seed = u64::try_from(random() >> 64).expect("half of the bits are left");
+    ControllerOptions {
+        partition_count: settings.requests.partitions_default,
+        replication_factor: settings.requests.replication_factor_default,
+        may_delete_topics: settings.requests.may_delete_topics,
+        unclean_election: unclean,
+        unclean_election_interval: settings.replication.unclean_election_interval,
+        balance_interval: settings.replication.balance_interval,
+        session_timeout: settings.replication.session_timeout,
+        // Nobody is there who could lag behind.
+        idle_interval: None,
+        seed,
+    }
+}
+
+fn replicas<N, D: Disk, C: Clock, T>(
+    machine: &Machine<N, D, C>,
+    settings: &Arc<Settings>,
+    storage: &Storage<D>,
+    cluster_id: &str,
+) -> ReplicaManager<D, T> {
+    let options = ReplicaOptions {
+        lag_max: settings.replication.lag_max,
+        ..ReplicaOptions::new(settings.node_id)
+    };
+    let wiring = ReplicaWiring {
+        logs: Arc::clone(&storage.logs),
+        settings: Box::new(TopicConfigs(Arc::clone(settings))),
+        proposer: Box::new(Alone),
+    };
+    let empty = Arc::new(MetadataImage::new(cluster_id));
+    ReplicaManager::new(&options, wiring, empty, machine.clock.now())
+}
+
+/// Takes proposals of in-sync sets, of which a cluster of one makes none: there is nobody beside
+/// the leader who could be in sync or not.
+struct Alone;
+
+impl IsrProposer for Alone {
+    fn propose(&self, proposal: IsrProposal) {
+        error!(partition = %proposal.partition, "a proposal of an in-sync set in a cluster of one");
+    }
+}

@@ -1,0 +1,199 @@
+//! [`Storage`]: the log directories of a broker, and the threads that serve them.
+
+use std::path::Path;
+use std::sync::{Arc, OnceLock, Weak};
+
+use klamm_controller::MetadataImage;
+use klamm_io::{Clock, Disk};
+use klamm_log::{
+    Durability, Housekeeping, LogEvent, LogManager, ManagerOptions, MetaProperties, Now, Opened,
+    Owner, SYNC_THREADS, Wiring,
+};
+use klamm_primitives::{BrokerEpoch, Uuid};
+use klamm_replica::TopicSettingsSource;
+use tracing::{debug, error, warn};
+
+use super::health::Health;
+use crate::machine::Machine;
+use crate::node::Node;
+use crate::settings::Settings;
+use crate::start_error::StartError;
+use crate::topic_configs::TopicConfigs;
+
+/// The log directories of a broker, and the threads that serve them.
+pub(super) struct Storage<D: Disk> {
+    pub(super) logs: Arc<LogManager<D>>,
+    durability: Durability<D>,
+    housekeeping: Housekeeping,
+}
+
+/// Where the events of logs go, once there is somebody who can make something of them.
+pub(super) type EventReceiver<D, C> = Arc<OnceLock<Weak<Node<D, C>>>>;
+
+impl<D: Disk> Storage<D> {
+    /// Opens the logs, which may take long after a crash, and starts the threads. Blocks.
+    ///
+    /// # Errors
+    /// [`StartError::Logs`], [`StartError::ForeignLogs`], [`StartError::Thread`].
+    pub(super) fn open<N, C: Clock>(
+        machine: &Machine<N, D, C>,
+        settings: &Arc<Settings>,
+        image: &MetadataImage,
+        health: &Arc<Health>,
+        receiver: &EventReceiver<D, C>,
+    ) -> Result<Self, StartError> {
+        let configs = TopicConfigs(Arc::clone(settings));
+        let opened = LogManager::open(
+            &machine.disk,
+            options(settings, image.cluster_id()),
+            Wiring {
+                random: Box::new(machine.random),
+                events: events(health, receiver, machine.clock.clone()),
+            },
+            &|partition| configs.settings_of(image, &partition.topic).log,
+            &|progress| {
+                let directory = progress.directory.display();
+                let (logs, segments) = (progress.logs_remaining, progress.segments_remaining);
+                debug!(%directory, logs, segments, "logs and segments that are still to be read");
+            },
+            Now {
+                instant: machine.clock.now(),
+                unix_ms: machine.clock.unix_ms(),
+            },
+        )?;
+        report(&opened);
+        let logs = Arc::new(opened.manager);
+        refuse_foreign(&logs, image)?;
+        let durability = Durability::start(Arc::clone(&logs), SYNC_THREADS)?;
+        let housekeeping = match Housekeeping::start(Arc::clone(&logs), machine.clock.clone()) {
+            Ok(housekeeping) => housekeeping,
+            Err(error) => {
+                durability.stop();
+                return Err(error.into());
+            }
+        };
+        Ok(Self {
+            logs,
+            durability,
+            housekeeping,
+        })
+    }
+
+    /// Ends the threads, closes the logs and lets the directories go. Blocks.
+    pub(super) fn stop(self, epoch: BrokerEpoch) {
+        self.durability.stop();
+        self.housekeeping.stop();
+        let stopped = self.logs.stop(epoch);
+        for path in stopped.unclean {
+            let path = path.display();
+            warn!(%path, "log directory not closed well, the next start reads it through");
+        }
+    }
+}
+
+fn options(settings: &Settings, cluster_id: &str) -> ManagerOptions {
+    let logs = &settings.logs;
+    let owner = Owner {
+        cluster_id: cluster_id.to_owned(),
+        node_id: settings.node_id,
+    };
+    let defaults = settings.topics.with::<&str, &str>([]);
+    let defaults = defaults.expect("the defaults have been checked");
+    ManagerOptions {
+        recovery_threads_per_directory: logs.recovery_threads_per_directory,
+        retention_check_interval: logs.retention_check_interval,
+        flush_check_interval: logs.flush_check_interval,
+        recovery_point_interval: logs.recovery_point_interval,
+        log_start_interval: logs.log_start_interval,
+        high_watermark_interval: settings.replication.high_watermark_interval,
+        file_delete_delay: defaults.log.file_delete_delay,
+        // Nothing compacts yet, so that what both policies apply to must go by age here.
+        has_cleaner: false,
+        ..ManagerOptions::new(owner, logs.directories.clone())
+    }
+}
+
+/// Takes the events of logs to the replicas, right where they are told.
+fn events<D: Disk, C: Clock>(
+    health: &Arc<Health>,
+    receiver: &EventReceiver<D, C>,
+    clock: C,
+) -> Box<dyn Fn(LogEvent<D>) + Send + Sync> {
+    let (health, receiver) = (Arc::clone(health), Arc::clone(receiver));
+    Box::new(move |event| {
+        // Before there are replicas, nobody waits for anything.
+        let node = receiver.get().and_then(Weak::upgrade);
+        if let Some(node) = &node {
+            node.follow_up(node.replicas.handle_log_event(&event, clock.now()));
+        }
+        if let LogEvent::DirectoryOffline(offline) = &event {
+            health.directory_failed(offline);
+        }
+    })
+}
+
+fn report<D: Disk>(opened: &Opened<D>) {
+    for (partition, error) in &opened.unopened {
+        let error = error as &dyn std::error::Error;
+        error!(%partition, error, "log cannot be opened, its files are left as they are");
+    }
+}
+
+/// A cluster without any metadata has deleted nothing, so partitions that are there are somebody
+/// else's. One that has metadata may have been stopped between deleting a topic and its files:
+/// what it does not know is left as it is, and told.
+fn refuse_foreign<D: Disk>(logs: &LogManager<D>, image: &MetadataImage) -> Result<(), StartError> {
+    let is_new = image.brokers().next().is_none() && image.topic_count() == 0;
+    for log in logs.all() {
+        let id = log.topic_id();
+        let known = image.topic(&log.partition().topic);
+        if known.is_some_and(|topic| id.is_none_or(|id| id == topic.id)) {
+            continue;
+        }
+        let (partition, directory) = (log.partition(), log.log_directory());
+        if is_new {
+            logs.stop(BrokerEpoch::NONE);
+            return Err(StartError::ForeignLogs {
+                directory: directory.to_owned(),
+                partition: partition.to_string(),
+            });
+        }
+        let directory = directory.display();
+        warn!(%partition, %directory, "log of a topic that the cluster does not know, left as it is");
+    }
+    Ok(())
+}
+
+/// The id of the cluster that the directories belong to; a new one if they belong to none.
+///
+/// # Errors
+/// [`StartError::Owner`], [`StartError::TwoClusters`].
+pub(super) fn cluster_id<N, D: Disk, C>(
+    machine: &Machine<N, D, C>,
+    settings: &Settings,
+) -> Result<String, StartError> {
+    let logs = &settings.logs;
+    let mut found: Option<(&Path, String)> = None;
+    for path in std::iter::once(&logs.metadata_directory).chain(&logs.directories) {
+        let Some(cluster) = MetaProperties::read(&machine.disk, path)?.and_then(|it| it.cluster_id)
+        else {
+            continue;
+        };
+        match &found {
+            None => found = Some((path, cluster)),
+            Some((_, same)) if *same == cluster => {}
+            Some((other, other_cluster)) => {
+                return Err(StartError::TwoClusters {
+                    path: path.clone(),
+                    cluster,
+                    other: other.to_path_buf(),
+                    other_cluster: other_cluster.clone(),
+                });
+            }
+        }
+    }
+    match found {
+        Some((_, id)) => Ok(id),
+        None => Ok(Uuid::from_random((machine.random)()).to_string()),
+    }
+}

@@ -1,0 +1,104 @@
+//! What the broker does with requests: an API a file.
+//!
+//! A handler takes a request and answers it, or lets it wait with the replicas (produce, fetch) or
+//! for the controller. Handlers block on the disk and nowhere else.
+
+mod api_versions;
+mod create_topics;
+mod delete_records;
+mod delete_topics;
+mod describe_cluster;
+mod describe_configs;
+mod fetch;
+mod find_coordinator;
+mod init_producer_id;
+mod list_offsets;
+mod metadata;
+mod offset_for_leader_epoch;
+mod operations;
+mod produce;
+
+use std::sync::Arc;
+
+use klamm_io::{Clock, Disk};
+use klamm_network::{Handler, Received};
+use klamm_wire::{ApiKey, ApiSet};
+use tracing::{error, trace_span};
+
+use crate::call::Call;
+use crate::node::Node;
+
+/// The APIs that there are handlers for.
+pub(crate) const SERVED: ApiSet = ApiSet::of(&[
+    ApiKey::Produce,
+    ApiKey::Fetch,
+    ApiKey::ListOffsets,
+    ApiKey::Metadata,
+    ApiKey::FindCoordinator,
+    ApiKey::ApiVersions,
+    ApiKey::CreateTopics,
+    ApiKey::DeleteTopics,
+    ApiKey::DeleteRecords,
+    ApiKey::InitProducerId,
+    ApiKey::OffsetForLeaderEpoch,
+    ApiKey::DescribeConfigs,
+    ApiKey::DescribeCluster,
+]);
+
+/// Those of them that a listener of the controller has, too.
+pub(crate) const SERVED_BY_CONTROLLER: ApiSet = ApiSet::of(&[
+    ApiKey::ApiVersions,
+    ApiKey::CreateTopics,
+    ApiKey::DeleteTopics,
+    ApiKey::DescribeConfigs,
+    ApiKey::DescribeCluster,
+]);
+
+/// What a request that waits with the replicas leaves with them.
+pub(crate) enum Ticket<F> {
+    Produce(produce::Waiting<F>),
+    Fetch(fetch::Waiting<F>),
+    DeleteRecords(delete_records::Waiting<F>),
+}
+
+/// Gives each request to the handler of its API.
+pub(crate) struct Handlers<D: Disk, C> {
+    pub(crate) node: Arc<Node<D, C>>,
+}
+
+impl<D: Disk, C: Clock> Handler<D::File> for Handlers<D, C> {
+    fn handle(&self, received: Received<D::File>) {
+        let request = &received.request;
+        let key = request.frame.key;
+        let _span = trace_span!(
+            "request",
+            %key,
+            version = request.frame.version(),
+            client_id = request.client_id(),
+            size = request.size,
+            connection = %request.context.id,
+        )
+        .entered();
+        let (node, call) = (&self.node, Call::new(received));
+        match key {
+            ApiKey::Produce => produce::handle(node, call),
+            ApiKey::Fetch => fetch::handle(node, call),
+            ApiKey::ListOffsets => list_offsets::handle(node, call),
+            ApiKey::Metadata => metadata::handle(node, call),
+            ApiKey::FindCoordinator => find_coordinator::handle(call),
+            ApiKey::ApiVersions => api_versions::handle(node, call),
+            ApiKey::CreateTopics => create_topics::handle(node, call),
+            ApiKey::DeleteTopics => delete_topics::handle(node, call),
+            ApiKey::DeleteRecords => delete_records::handle(node, call),
+            ApiKey::InitProducerId => init_producer_id::handle(node, call),
+            ApiKey::OffsetForLeaderEpoch => offset_for_leader_epoch::handle(node, call),
+            ApiKey::DescribeConfigs => describe_configs::handle(node, call),
+            ApiKey::DescribeCluster => describe_cluster::handle(node, call),
+            // The offer of each listener keeps the others out.
+            _ => {
+                error!(%key, "request without a handler, its connection is closed");
+                call.close();
+            }
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! What is answered to a produce request.
+
+use std::fmt::Write as _;
+
+use klamm_controller::MetadataImage;
+use klamm_primitives::{BrokerId, Offset, TopicPartition};
+use klamm_records::ValidationError;
+use klamm_replica::{AppendError, AppendedRecords, PartitionAppended};
+use klamm_wire::ErrorCode;
+use klamm_wire::messages::produce::{
+    BatchIndexAndErrorMessage, LeaderIdAndEpoch, NodeEndpoint, PartitionProduceResponse,
+    ProduceResponse, TopicProduceResponse,
+};
+
+use crate::error_code;
+use crate::layout::Layout;
+use crate::node::CurrentLeader;
+
+/// The first version that tells where the leader has gone.
+const LEADERS_SINCE: i16 = 10;
+
+/// The answer: each partition of the request once, in its order.
+pub(super) fn response(
+    layout: &Layout,
+    results: Vec<PartitionAppended>,
+    image: &MetadataImage,
+    listener: &str,
+    version: i16,
+) -> ProduceResponse {
+    let mut results = results.into_iter();
+    let mut node_endpoints: Vec<NodeEndpoint> = Vec::new();
+    let mut responses = Vec::with_capacity(layout.topics.len());
+    for topic in &layout.topics {
+        let mut partition_responses = Vec::with_capacity(topic.partitions.len());
+        for partition in &topic.partitions {
+            let mut answer = match partition.refused {
+                Some(code) => refused(code),
+                None => match results.next().map(|it| it.result) {
+                    Some(Ok(appended)) => appended_at(appended),
+                    Some(Err(error)) => failed(&error),
+                    None => refused(ErrorCode::UNKNOWN_SERVER_ERROR),
+                },
+            };
+            answer.index = partition.index;
+            let has_moved = answer.error_code == ErrorCode::NOT_LEADER_OR_FOLLOWER;
+            if has_moved && version >= LEADERS_SINCE {
+                let name = TopicPartition::new(topic.name.clone(), partition.index);
+                if let Some(leader) = CurrentLeader::of(image, &name, listener) {
+                    answer.current_leader = LeaderIdAndEpoch {
+                        leader_id: leader.id,
+                        leader_epoch: leader.epoch,
+                        ..LeaderIdAndEpoch::default()
+                    };
+                    add_endpoint(&mut node_endpoints, &leader);
+                }
+            }
+            partition_responses.push(answer);
+        }
+        responses.push(TopicProduceResponse {
+            name: (&*topic.name).into(),
+            topic_id: topic.id,
+            partition_responses,
+            ..TopicProduceResponse::default()
+        });
+    }
+    ProduceResponse {
+        responses,
+        node_endpoints,
+        ..ProduceResponse::default()
+    }
+}
+
+/// The partitions with errors and their codes, for people; empty if there are none.
+pub(super) fn errors(layout: &Layout, results: &[PartitionAppended]) -> String {
+    let mut results = results.iter();
+    let mut errors = String::new();
+    for topic in &layout.topics {
+        for partition in &topic.partitions {
+            let code = partition.refused.or_else(|| {
+                let result = results.next()?.result.as_ref();
+                result.err().map(error_code::of_append)
+            });
+            if let Some(code) = code {
+                let before = if errors.is_empty() { "" } else { ", " };
+                // Writing to a string does not fail.
+                _ = write!(errors, "{before}{}-{}: {code}", topic.name, partition.index);
+            }
+        }
+    }
+    errors
+}
+
+fn appended_at(appended: AppendedRecords) -> PartitionProduceResponse {
+    PartitionProduceResponse {
+        base_offset: appended.first_offset,
+        log_append_time_ms: appended.log_append_time_ms.unwrap_or(-1),
+        log_start_offset: appended.log_start_offset,
+        ..PartitionProduceResponse::default()
+    }
+}
+
+fn refused(code: ErrorCode) -> PartitionProduceResponse {
+    PartitionProduceResponse {
+        error_code: code,
+        base_offset: Offset::UNKNOWN,
+        ..PartitionProduceResponse::default()
+    }
+}
+
+fn failed(error: &AppendError) -> PartitionProduceResponse {
+    let mut answer = refused(error_code::of_append(error));
+    if let AppendError::Invalid(error) = error {
+        // The producer's own mistake is told in words, and so are its records. (AP-011)
+        answer.error_message = Some(error.to_string().into());
+        if let ValidationError::Failures(failures) = &**error {
+            let listed = failures.listed.iter().map(|it| BatchIndexAndErrorMessage {
+                batch_index: i32::try_from(it.index).unwrap_or(i32::MAX),
+                batch_index_error_message: Some(it.reason.to_string().into()),
+                ..BatchIndexAndErrorMessage::default()
+            });
+            answer.record_errors = listed.collect();
+        }
+    }
+    answer
+}
+
+fn add_endpoint(endpoints: &mut Vec<NodeEndpoint>, leader: &CurrentLeader<'_>) {
+    let is_new = |id: BrokerId| !endpoints.iter().any(|it| it.node_id == id);
+    if let Some((broker, endpoint)) = leader.at
+        && is_new(leader.id)
+    {
+        endpoints.push(NodeEndpoint {
+            node_id: leader.id,
+            host: (&*endpoint.host).into(),
+            port: endpoint.port.into(),
+            rack: broker.rack.as_deref().map(Into::into),
+            ..NodeEndpoint::default()
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use klamm_primitives::PartitionIndex;
+    use klamm_replica::NotServed;
+
+    use super::*;
+    use crate::layout::{PartitionLayout, TopicLayout};
+
+    fn layout(refused: [Option<ErrorCode>; 3]) -> Layout {
+        let partitions = (0..).zip(refused);
+        Layout {
+            topics: vec![TopicLayout {
+                name: "t".into(),
+                id: klamm_primitives::Uuid::ONE,
+                partitions: partitions
+                    .map(|(index, refused)| PartitionLayout {
+                        index: PartitionIndex::new(index),
+                        refused,
+                    })
+                    .collect(),
+            }],
+        }
+    }
+
+    fn result(index: i32, result: Result<AppendedRecords, AppendError>) -> PartitionAppended {
+        PartitionAppended {
+            partition: TopicPartition::new("t", PartitionIndex::new(index)),
+            result,
+        }
+    }
+
+    fn appended(offset: i64) -> AppendedRecords {
+        AppendedRecords {
+            first_offset: Offset::new(offset),
+            last_offset: Offset::new(offset),
+            log_append_time_ms: None,
+            log_start_offset: Offset::ZERO,
+        }
+    }
+
+    /// Covers AP-001, AP-002, AP-007, AP-008.
+    #[test]
+    fn each_partition_is_answered_once_and_in_order_whatever_its_fate() {
+        let layout = layout([None, Some(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION), None]);
+        let results = || {
+            vec![
+                result(0, Ok(appended(7))),
+                result(2, Err(NotServed::NotLeader.into())),
+            ]
+        };
+        let image = MetadataImage::new("c");
+        let answer = response(&layout, results(), &image, "A", 12);
+        let partitions = &answer.responses[0].partition_responses;
+        let shown: Vec<_> = partitions
+            .iter()
+            .map(|it| (it.index.get(), it.error_code.get(), it.base_offset.get()))
+            .collect();
+        assert_eq!(shown, [(0, 0, 7), (1, 3, -1), (2, 6, -1)]);
+        assert_eq!(partitions[0].log_append_time_ms, -1);
+        assert_eq!(partitions[0].log_start_offset, Offset::ZERO);
+        assert_eq!(partitions[1].log_append_time_ms, -1);
+        assert_eq!(partitions[1].log_start_offset, Offset::UNKNOWN);
+        // Nobody knows the leader, so none is told. (AP-015)
+        assert_eq!(partitions[2].current_leader, LeaderIdAndEpoch::default());
+        assert!(answer.node_endpoints.is_empty());
+
+        assert_eq!(
+            errors(&layout, &results()),
+            "t-1: UNKNOWN_TOPIC_OR_PARTITION, t-2: NOT_LEADER_OR_FOLLOWER"
+        );
+    }
+
+    #[test]
+    fn ap_011_records_with_bad_timestamps_are_told_by_their_index() {
+        let failures = klamm_records::RecordFailures {
+            listed: vec![klamm_records::RecordFailure {
+                index: 4,
+                reason: klamm_records::FailureReason::Timestamp { timestamp_ms: 1 },
+            }],
+            count: 1,
+            any_timestamp: true,
+        };
+        let error = AppendError::Invalid(Arc::new(ValidationError::Failures(failures)));
+        let answer = failed(&error);
+        assert_eq!(answer.error_code, ErrorCode::INVALID_TIMESTAMP);
+        assert_eq!(answer.record_errors[0].batch_index, 4);
+        assert!(answer.record_errors[0].batch_index_error_message.is_some());
+        assert!(answer.error_message.is_some());
+    }
+}

@@ -1,0 +1,169 @@
+//! [`Node`]: what all handlers of a broker share.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use klamm_controller::{BrokerImage, ControllerHandle, Endpoint, MetadataImage};
+use klamm_io::{Clock, Disk};
+use klamm_log::Now;
+use klamm_primitives::{BrokerEpoch, BrokerId, Offset};
+use klamm_replica::{Finished, FollowUp, ReplicaManager};
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+use tracing::error;
+
+use crate::codec_pool::CodecPool;
+use crate::handlers::Ticket;
+use crate::producer_ids::ProducerIds;
+use crate::settings::Settings;
+
+/// What all handlers of a broker share. Everything in it is shared by itself; there is no lock
+/// over it.
+pub(crate) struct Node<D: Disk, C> {
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) clock: C,
+    pub(crate) replicas: ReplicaManager<D, Ticket<D::File>>,
+    pub(crate) controller: ControllerHandle,
+    /// The runtime on which requests wait for the controller.
+    pub(crate) runtime: Handle,
+    pub(crate) codecs: CodecPool,
+    pub(crate) producer_ids: ProducerIds,
+    /// The offset of the image that the replicas go by.
+    pub(crate) applied: watch::Sender<Offset>,
+    /// The newest image of the quorum, which the replicas may not go by yet.
+    pub(crate) images: watch::Receiver<Arc<MetadataImage>>,
+    epoch: AtomicI64,
+}
+
+/// What a [`Node`] is made of, beside what begins empty.
+pub(crate) struct NodeParts<D: Disk, C> {
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) clock: C,
+    pub(crate) replicas: ReplicaManager<D, Ticket<D::File>>,
+    pub(crate) controller: ControllerHandle,
+    pub(crate) runtime: Handle,
+    pub(crate) images: watch::Receiver<Arc<MetadataImage>>,
+}
+
+impl<D: Disk, C: Clock> Node<D, C> {
+    pub(crate) fn new(parts: NodeParts<D, C>) -> Self {
+        Self {
+            settings: parts.settings,
+            clock: parts.clock,
+            replicas: parts.replicas,
+            controller: parts.controller,
+            runtime: parts.runtime,
+            codecs: CodecPool::default(),
+            producer_ids: ProducerIds::default(),
+            applied: watch::Sender::new(Offset::UNKNOWN),
+            images: parts.images,
+            epoch: AtomicI64::new(BrokerEpoch::NONE.get()),
+        }
+    }
+
+    /// This broker.
+    pub(crate) fn id(&self) -> BrokerId {
+        self.settings.node_id
+    }
+
+    /// The epoch of this broker's registration; none before it is registered.
+    pub(crate) fn epoch(&self) -> BrokerEpoch {
+        BrokerEpoch::new(self.epoch.load(Ordering::Acquire))
+    }
+
+    pub(crate) fn set_epoch(&self, epoch: BrokerEpoch) {
+        self.epoch.store(epoch.get(), Ordering::Release);
+    }
+
+    /// The metadata that requests are answered by: those that the replicas go by, so that nobody
+    /// is sent to a leader that does not know yet that it is one.
+    pub(crate) fn image(&self) -> Arc<MetadataImage> {
+        self.replicas.image()
+    }
+
+    /// The time, both ways.
+    pub(crate) fn now(&self) -> Now {
+        Now {
+            instant: self.clock.now(),
+            unix_ms: self.clock.unix_ms(),
+        }
+    }
+
+    /// Waits until the replicas go by all that the quorum has agreed on up to now.
+    pub(crate) async fn caught_up(&self) {
+        let newest = self.images.borrow().offset();
+        let mut applied = self.applied.subscribe();
+        // An error would mean that the sender is gone, and it is ours.
+        _ = applied.wait_for(|offset| *offset >= newest).await;
+    }
+
+    /// Does what a change to partitions calls for: answers those who waited for it.
+    pub(crate) fn follow_up(&self, what: FollowUp) {
+        if what.is_empty() {
+            return;
+        }
+        let mut finished = Vec::new();
+        self.replicas.follow_up(what, &mut finished);
+        self.settle(finished);
+    }
+
+    /// Answers those who waited and are done.
+    pub(crate) fn settle(&self, finished: Vec<Finished<D::File, Ticket<D::File>>>) {
+        for it in finished {
+            match it {
+                Finished::Produced {
+                    ticket: Ticket::Produce(waiting),
+                    results,
+                } => waiting.answer(&self.image(), results),
+                Finished::Fetched {
+                    ticket: Ticket::Fetch(waiting),
+                    results,
+                } => waiting.answer(&self.image(), results),
+                Finished::DeletedRecords {
+                    ticket: Ticket::DeleteRecords(waiting),
+                    results,
+                } => waiting.answer(results),
+                // Dropping the ticket closes the connection of whoever holds it.
+                Finished::Produced { .. }
+                | Finished::Fetched { .. }
+                | Finished::DeletedRecords { .. } => {
+                    error!("a request came back as one of another kind");
+                }
+            }
+        }
+    }
+}
+
+/// Where clients that came by a listener are told to find a broker; `None` if it is not up, or
+/// not to be reached by that listener.
+pub(crate) fn reachable<'a>(broker: &'a BrokerImage, listener: &str) -> Option<&'a Endpoint> {
+    if broker.is_fenced {
+        return None;
+    }
+    broker.endpoint(listener)
+}
+
+/// The leader of a partition and where it is, for who asked the wrong broker; `None` if there is
+/// none, or none that can be reached.
+pub(crate) struct CurrentLeader<'a> {
+    pub(crate) id: BrokerId,
+    pub(crate) epoch: klamm_primitives::LeaderEpoch,
+    pub(crate) at: Option<(&'a BrokerImage, &'a Endpoint)>,
+}
+
+impl<'a> CurrentLeader<'a> {
+    pub(crate) fn of(
+        image: &'a MetadataImage,
+        partition: &klamm_primitives::TopicPartition,
+        listener: &str,
+    ) -> Option<Self> {
+        let known = image.partition(&partition.topic, partition.partition)?;
+        let id = known.leader?;
+        let broker = image.broker(id);
+        Some(Self {
+            id,
+            epoch: known.leader_epoch,
+            at: broker.and_then(|it| Some((&**it, reachable(it, listener)?))),
+        })
+    }
+}

@@ -1,0 +1,450 @@
+//! [`Settings`]: what a broker is told at its start.
+//!
+//! Names and meanings are Apache Kafka's. A value comes from a file, from the environment or from
+//! the command line, in that order, and the last one holds. What is wrong is told with the place
+//! where it was given; what has no effect is a warning.
+//!
+//! Where nothing sets roles or listeners, the broker is one for the machine that it runs on: node
+//! 1, reached at 127.0.0.1:9092 and from nowhere else, with its data in `./klamm-data`.
+
+pub mod catalogue;
+mod checks;
+mod definition;
+mod error;
+mod kind;
+mod listeners;
+mod properties;
+mod sources;
+pub mod topics;
+mod values;
+
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use klamm_primitives::BrokerId;
+
+pub use self::definition::{Change, Definition};
+pub use self::error::SettingsError;
+pub use self::kind::{Kind, Value, Width};
+pub use self::listeners::{Address, Bound, Listeners};
+pub use self::properties::{BadEscape, Property};
+pub use self::sources::{Given, Origin};
+pub use self::topics::{TopicDefaults, TopicSetting, TopicSettingError};
+pub use self::values::{Entry, NoEffect, Values, Warning};
+
+/// What takes the place of Apache Kafka's defaults where nothing sets roles or listeners.
+const ONE_MACHINE: [(&str, &str); 3] = [
+    ("node.id", "1"),
+    ("listeners", "PLAINTEXT://127.0.0.1:9092"),
+    ("log.dirs", "klamm-data"),
+];
+
+/// What a broker is told at its start.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// `node.id`.
+    pub node_id: BrokerId,
+    /// `broker.rack`.
+    pub rack: Option<String>,
+    /// Where it listens.
+    pub listeners: Listeners,
+    /// What its connections may do.
+    pub connections: ConnectionSettings,
+    /// `num.io.threads`.
+    pub handler_threads: usize,
+    /// `num.network.threads`.
+    pub network_threads: usize,
+    /// What requests may do.
+    pub requests: RequestSettings,
+    /// Where its logs are and how they are kept.
+    pub logs: LogSettings,
+    /// How replicas are kept together.
+    pub replication: ReplicationSettings,
+    /// The settings of topics that set none.
+    pub topics: TopicDefaults,
+    values: Values,
+}
+
+/// What connections may do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConnectionSettings {
+    /// `socket.request.max.bytes`.
+    pub request_bytes_max: usize,
+    /// `socket.send.buffer.bytes`; `None` leaves it to the system.
+    pub send_buffer_bytes: Option<u32>,
+    /// `socket.receive.buffer.bytes`; `None` leaves it to the system.
+    pub receive_buffer_bytes: Option<u32>,
+    /// `socket.listen.backlog.size`.
+    pub backlog: u32,
+    /// `connections.max.idle.ms`; `None` is for ever.
+    pub idle_max: Option<Duration>,
+    /// `max.connections`.
+    pub count_max: u32,
+    /// `max.connections.per.ip`.
+    pub per_address_max: u32,
+    /// `max.connections.per.ip.overrides`, hosts unresolved.
+    pub per_address_overrides: Vec<(String, u32)>,
+    /// `max.connection.creation.rate` per second; `None` is without bound.
+    pub creation_rate_max: Option<NonZeroU32>,
+    /// `klamm.requests.per.connection`.
+    pub requests_per_connection: usize,
+    /// `queued.max.requests`.
+    pub queued_requests_max: usize,
+    /// `queued.max.request.bytes`; `None` is without bound.
+    pub queued_bytes_max: Option<usize>,
+}
+
+/// What requests may do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestSettings {
+    /// `auto.create.topics.enable`.
+    pub may_create_topics: bool,
+    /// `num.partitions`.
+    pub partitions_default: i32,
+    /// `default.replication.factor`.
+    pub replication_factor_default: i16,
+    /// `delete.topic.enable`.
+    pub may_delete_topics: bool,
+    /// `fetch.max.bytes`.
+    pub fetch_bytes_max: u32,
+}
+
+/// Where logs are and how they are kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogSettings {
+    /// `log.dirs`, else `log.dir`; at least one.
+    pub directories: Vec<PathBuf>,
+    /// `metadata.log.dir`, else the first of the log directories.
+    pub metadata_directory: PathBuf,
+    /// `num.recovery.threads.per.data.dir`.
+    pub recovery_threads_per_directory: usize,
+    /// `log.retention.check.interval.ms`.
+    pub retention_check_interval: Duration,
+    /// `log.flush.scheduler.interval.ms`; `None` is never.
+    pub flush_check_interval: Option<Duration>,
+    /// `log.flush.offset.checkpoint.interval.ms`.
+    pub recovery_point_interval: Duration,
+    /// `log.flush.start.offset.checkpoint.interval.ms`.
+    pub log_start_interval: Duration,
+    /// `metadata.log.max.record.bytes.between.snapshots`.
+    pub metadata_snapshot_bytes: u64,
+    /// `metadata.log.max.snapshot.interval.ms`; `None` is not by time.
+    pub metadata_snapshot_interval: Option<Duration>,
+}
+
+/// How replicas are kept together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplicationSettings {
+    /// `replica.lag.time.max.ms`.
+    pub lag_max: Duration,
+    /// `replica.high.watermark.checkpoint.interval.ms`.
+    pub high_watermark_interval: Duration,
+    /// `broker.heartbeat.interval.ms`.
+    pub heartbeat_interval: Duration,
+    /// `broker.session.timeout.ms`.
+    pub session_timeout: Duration,
+    /// `leader.imbalance.check.interval.seconds`; `None` without `auto.leader.rebalance.enable`.
+    pub balance_interval: Option<Duration>,
+    /// `unclean.leader.election.interval.ms`.
+    pub unclean_election_interval: Duration,
+}
+
+impl Settings {
+    /// Reads all sources: a file, the environment's variables, and assignments `name=value` of the
+    /// command line. Says also what was given and has no effect.
+    ///
+    /// # Errors
+    /// [`SettingsError`], the first that is found.
+    pub fn load(
+        file: Option<&Path>,
+        variables: impl IntoIterator<Item = (String, String)>,
+        assignments: &[String],
+    ) -> Result<(Self, Vec<Warning>), SettingsError> {
+        let mut given = match file {
+            Some(path) => sources::from_file(path)?,
+            None => Vec::new(),
+        };
+        given.extend(sources::from_environment(variables));
+        for assignment in assignments {
+            given.push(sources::from_assignment(assignment)?);
+        }
+        Self::from_given(given)
+    }
+
+    /// Makes settings of what was given, the weightiest last.
+    ///
+    /// # Errors
+    /// [`SettingsError`], the first that is found.
+    pub fn from_given(given: Vec<Given>) -> Result<(Self, Vec<Warning>), SettingsError> {
+        let (mut values, mut warnings) = Values::resolve(given)?;
+        if !values.is_given("process.roles") && !values.is_given("listeners") {
+            for (name, text) in ONE_MACHINE {
+                // One of the two names of the directories is enough.
+                if name != "log.dirs" || !values.is_given("log.dir") {
+                    values.set_default(name, text);
+                }
+            }
+        }
+        let settings = Self::read(values)?;
+        warnings.extend(settings.values.without_effect());
+        Ok((settings, warnings))
+    }
+
+    fn read(values: Values) -> Result<Self, SettingsError> {
+        checks::check(&values)?;
+        let node_id = values.number("node.id").ok_or(SettingsError::Missing {
+            name: "node.id",
+            why: "where process.roles or listeners are",
+        })?;
+        Ok(Self {
+            node_id: BrokerId::new(i32::try_from(node_id).expect("a range within the type's")),
+            rack: values.text("broker.rack").map(str::to_owned),
+            listeners: Listeners::read(&values)?,
+            connections: ConnectionSettings::read(&values)?,
+            handler_threads: values.whole("num.io.threads"),
+            network_threads: values.whole("num.network.threads"),
+            requests: RequestSettings::read(&values)?,
+            logs: LogSettings::read(&values)?,
+            replication: ReplicationSettings::read(&values),
+            topics: TopicDefaults::new(&values)?,
+            values,
+        })
+    }
+
+    /// All settings as they were given, for who asks.
+    pub fn values(&self) -> &Values {
+        &self.values
+    }
+}
+
+impl ConnectionSettings {
+    fn read(values: &Values) -> Result<Self, SettingsError> {
+        const OVERRIDES: &str = "max.connections.per.ip.overrides";
+        // -1 leaves the size to the system.
+        let buffer = |name| values.number(name).and_then(|it| u32::try_from(it).ok());
+        let mut overrides = Vec::new();
+        for entry in values.list(OVERRIDES) {
+            let parts = entry.rsplit_once(':');
+            let parsed = parts.and_then(|(host, count)| {
+                let host = host.trim_start_matches('[').trim_end_matches(']');
+                Some((host.to_owned(), count.trim().parse().ok()?)).filter(|it| !it.0.is_empty())
+            });
+            let parsed = parsed.ok_or_else(|| values.invalid(OVERRIDES, "host:count,…"))?;
+            overrides.push(parsed);
+        }
+        let idle_ms = values.number("connections.max.idle.ms");
+        Ok(Self {
+            request_bytes_max: values.whole("socket.request.max.bytes"),
+            send_buffer_bytes: buffer("socket.send.buffer.bytes"),
+            receive_buffer_bytes: buffer("socket.receive.buffer.bytes"),
+            backlog: values.whole("socket.listen.backlog.size"),
+            idle_max: idle_ms
+                .and_then(|ms| u64::try_from(ms).ok())
+                .map(Duration::from_millis),
+            count_max: values.whole("max.connections"),
+            per_address_max: values.whole("max.connections.per.ip"),
+            per_address_overrides: overrides,
+            creation_rate_max: creation_rate(values)?,
+            requests_per_connection: values.whole("klamm.requests.per.connection"),
+            queued_requests_max: values.whole("queued.max.requests"),
+            queued_bytes_max: values
+                .number("queued.max.request.bytes")
+                .and_then(|bytes| usize::try_from(bytes).ok()),
+        })
+    }
+}
+
+/// The greatest number is "no bound", and nobody at all may come at a rate of 0.
+fn creation_rate(values: &Values) -> Result<Option<NonZeroU32>, SettingsError> {
+    const RATE: &str = "max.connection.creation.rate";
+    let rate = values.whole::<u32>(RATE);
+    match NonZeroU32::new(rate) {
+        None => Err(values.invalid(RATE, "1 or more")),
+        Some(rate) => Ok(Some(rate).filter(|it| it.get() < i32::MAX.unsigned_abs())),
+    }
+}
+
+impl RequestSettings {
+    fn read(values: &Values) -> Result<Self, SettingsError> {
+        const FACTOR: &str = "default.replication.factor";
+        let factor = values.number(FACTOR).and_then(|it| i16::try_from(it).ok());
+        Ok(Self {
+            may_create_topics: values.bool("auto.create.topics.enable"),
+            partitions_default: values.whole("num.partitions"),
+            replication_factor_default: factor
+                .filter(|it| *it >= 1 || *it == -1)
+                .ok_or_else(|| values.invalid(FACTOR, "1 to 32767"))?,
+            may_delete_topics: values.bool("delete.topic.enable"),
+            fetch_bytes_max: values.whole("fetch.max.bytes"),
+        })
+    }
+}
+
+impl LogSettings {
+    fn read(values: &Values) -> Result<Self, SettingsError> {
+        let one = values.paths("log.dir");
+        let several = values.paths("log.dirs");
+        let directories = if several.is_empty() { one } else { several };
+        let Some(first) = directories.first() else {
+            return Err(values.invalid("log.dir", "at least one directory"));
+        };
+        let metadata_directory = match values.text("metadata.log.dir") {
+            Some(path) => PathBuf::from(path),
+            None => first.clone(),
+        };
+        Ok(Self {
+            metadata_directory,
+            directories,
+            recovery_threads_per_directory: values.whole("num.recovery.threads.per.data.dir"),
+            retention_check_interval: values.millis("log.retention.check.interval.ms"),
+            flush_check_interval: values.millis_unless_endless("log.flush.scheduler.interval.ms"),
+            recovery_point_interval: values.millis("log.flush.offset.checkpoint.interval.ms"),
+            log_start_interval: values.millis("log.flush.start.offset.checkpoint.interval.ms"),
+            metadata_snapshot_bytes: values
+                .whole("metadata.log.max.record.bytes.between.snapshots"),
+            metadata_snapshot_interval: Some(
+                values.millis("metadata.log.max.snapshot.interval.ms"),
+            )
+            .filter(|it| !it.is_zero()),
+        })
+    }
+}
+
+impl ReplicationSettings {
+    fn read(values: &Values) -> Self {
+        Self {
+            lag_max: values.millis("replica.lag.time.max.ms"),
+            high_watermark_interval: values.millis("replica.high.watermark.checkpoint.interval.ms"),
+            heartbeat_interval: values.millis("broker.heartbeat.interval.ms"),
+            session_timeout: values.millis("broker.session.timeout.ms"),
+            balance_interval: values.bool("auto.leader.rebalance.enable").then(|| {
+                Duration::from_secs(values.whole("leader.imbalance.check.interval.seconds"))
+            }),
+            unclean_election_interval: values.millis("unclean.leader.election.interval.ms"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(assignments: &[&str]) -> Result<(Settings, Vec<Warning>), SettingsError> {
+        let assignments: Vec<_> = assignments.iter().map(ToString::to_string).collect();
+        Settings::load(None, [], &assignments)
+    }
+
+    #[test]
+    fn without_arguments_it_is_a_broker_for_one_machine() {
+        let (settings, warnings) = load(&[]).unwrap();
+        assert_eq!(warnings, []);
+        assert_eq!(settings.node_id.get(), 1);
+        let [listener] = &settings.listeners.bound[..] else {
+            panic!("one listener");
+        };
+        assert_eq!(listener.address.to_string(), "PLAINTEXT://127.0.0.1:9092");
+        assert_eq!(settings.logs.directories, [PathBuf::from("klamm-data")]);
+        assert_eq!(
+            settings.logs.metadata_directory,
+            PathBuf::from("klamm-data")
+        );
+        assert!(settings.requests.may_create_topics);
+        assert_eq!(settings.requests.partitions_default, 1);
+        assert_eq!(settings.requests.fetch_bytes_max, 57_671_680);
+        assert_eq!(settings.connections.request_bytes_max, 104_857_600);
+        assert_eq!(settings.connections.requests_per_connection, 5);
+        assert_eq!(settings.handler_threads, 8);
+        assert_eq!(settings.network_threads, 3);
+    }
+
+    #[test]
+    fn single_settings_change_that_and_roles_or_listeners_end_it() {
+        let given = ["num.partitions=3", "node.id=7", "log.dir=/data/a"];
+        let (settings, _) = load(&given).unwrap();
+        assert_eq!(settings.node_id.get(), 7);
+        assert_eq!(settings.requests.partitions_default, 3);
+        assert_eq!(settings.logs.directories, [PathBuf::from("/data/a")]);
+        assert_eq!(settings.listeners.bound[0].address.host, "127.0.0.1");
+
+        for ends in [
+            "process.roles=broker,controller",
+            "listeners=PLAINTEXT://localhost:1",
+        ] {
+            let error = load(&[ends]).unwrap_err().to_string();
+            assert!(error.starts_with("node.id must be given"), "{error}");
+            let (settings, _) = load(&[ends, "node.id=2"]).unwrap();
+            assert_eq!(
+                settings.logs.directories,
+                [PathBuf::from("/tmp/kafka-logs")]
+            );
+        }
+    }
+
+    #[test]
+    fn a_file_is_outweighed_by_the_environment_and_both_by_the_command_line() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("server.properties");
+        std::fs::write(&path, "num.partitions=2\nnum.io.threads=2\nbroker.rack=a\n").unwrap();
+        let variables = [("KLAMM_NUM_IO_THREADS", "3"), ("KLAMM_BROKER_RACK", "b")];
+        let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let assignments = ["broker.rack=c".to_owned()];
+        let (settings, _) = Settings::load(Some(&path), variables, &assignments).unwrap();
+        assert_eq!(settings.requests.partitions_default, 2);
+        assert_eq!(settings.handler_threads, 3);
+        assert_eq!(settings.rack.as_deref(), Some("c"));
+    }
+
+    /// The file that comes with Apache Kafka 4 for a node of both roles, by its settings.
+    #[test]
+    fn a_server_properties_of_apache_kafka_works_as_it_is() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("server.properties");
+        let text = "\
+            process.roles=broker,controller\n\
+            node.id=1\n\
+            controller.quorum.bootstrap.servers=localhost:9093\n\
+            listeners=PLAINTEXT://:9092,CONTROLLER://:9093\n\
+            inter.broker.listener.name=PLAINTEXT\n\
+            advertised.listeners=PLAINTEXT://localhost:9092,CONTROLLER://localhost:9093\n\
+            controller.listener.names=CONTROLLER\n\
+            listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SSL:SSL,\
+            SASL_PLAINTEXT:SASL_PLAINTEXT,SASL_SSL:SASL_SSL\n\
+            num.network.threads=3\n\
+            num.io.threads=8\n\
+            socket.send.buffer.bytes=102400\n\
+            socket.receive.buffer.bytes=102400\n\
+            socket.request.max.bytes=104857600\n\
+            log.dirs=/tmp/kraft-combined-logs\n\
+            num.partitions=1\n\
+            num.recovery.threads.per.data.dir=1\n\
+            offsets.topic.replication.factor=1\n\
+            transaction.state.log.replication.factor=1\n\
+            transaction.state.log.min.isr=1\n\
+            log.retention.hours=168\n\
+            log.segment.bytes=1073741824\n\
+            log.retention.check.interval.ms=300000\n";
+        std::fs::write(&path, text).unwrap();
+        let (settings, warnings) = Settings::load(Some(&path), [], &[]).unwrap();
+        assert_eq!(settings.listeners.bound.len(), 2);
+        assert!(
+            warnings.iter().all(|it| it.reason == NoEffect::NotUsed),
+            "{warnings:?}"
+        );
+    }
+
+    #[test]
+    fn lists_of_hosts_are_read_or_refused() {
+        let given = [
+            "max.connections.per.ip=0",
+            "max.connections.per.ip.overrides=a:1,[::1]:2",
+        ];
+        let (settings, _) = load(&given).unwrap();
+        let overrides = settings.connections.per_address_overrides;
+        assert_eq!(overrides, [("a".to_owned(), 1), ("::1".to_owned(), 2)]);
+        for text in ["a", "a:", ":1", "a:-1", "a:x"] {
+            let given = format!("max.connections.per.ip.overrides={text}");
+            assert!(load(&[&given]).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! [`StartError`]: why a broker did not start.
+
+use std::io;
+use std::path::PathBuf;
+
+use klamm_controller::{HeartbeatError, OpenQuorumError, RegisterBrokerError};
+use klamm_io::NetError;
+use klamm_log::SmallFileError;
+use thiserror::Error;
+
+/// Why a broker did not start. Nothing of it is left running, and what it had opened is closed.
+#[derive(Debug, Error)]
+pub enum StartError {
+    /// A listener's host has no address.
+    #[error("listener {listener}: {source}")]
+    Host {
+        /// The listener's name.
+        listener: String,
+        /// Why.
+        source: NetError,
+    },
+    /// A listener could not be opened.
+    #[error(transparent)]
+    Network(#[from] klamm_network::StartError),
+    /// It cannot be told whose a log directory is.
+    #[error(transparent)]
+    Owner(#[from] SmallFileError),
+    /// Two directories belong to different clusters.
+    #[error(
+        "{} belongs to cluster {cluster}, and {} to cluster {other_cluster}",
+        path.display(), other.display()
+    )]
+    TwoClusters {
+        /// One directory.
+        path: PathBuf,
+        /// Its cluster.
+        cluster: String,
+        /// Another directory.
+        other: PathBuf,
+        /// Its cluster.
+        other_cluster: String,
+    },
+    /// The metadata log could not be opened.
+    #[error("{}: {source}", directory.display())]
+    Quorum {
+        /// Its directory.
+        directory: PathBuf,
+        /// Why.
+        source: OpenQuorumError,
+    },
+    /// The logs could not be opened.
+    #[error(transparent)]
+    Logs(#[from] klamm_log::StartError),
+    /// The log directories hold partitions and this cluster has no metadata at all: they are
+    /// another cluster's, and nothing of them is touched.
+    #[error(
+        "{} holds {partition}, of a topic that this cluster does not know: its metadata are \
+         elsewhere, or the directory is another broker's",
+        directory.display()
+    )]
+    ForeignLogs {
+        /// One of the log directories.
+        directory: PathBuf,
+        /// One of the partitions.
+        partition: String,
+    },
+    /// A thread could not be had.
+    #[error("no thread to be had: {0}")]
+    Thread(#[from] io::Error),
+    /// The controller did not let the broker in.
+    #[error(transparent)]
+    Register(#[from] RegisterBrokerError),
+    /// The controller did not take a sign of life.
+    #[error(transparent)]
+    Heartbeat(#[from] HeartbeatError),
+}

@@ -1,0 +1,11 @@
+//! A whole broker in this process, asked over its sockets by the least of all clients.
+
+#[path = "../support/wire_client.rs"]
+mod wire_client;
+
+mod broker;
+mod fetching;
+mod metadata;
+mod producing;
+mod starting;
+mod topics;

@@ -1,0 +1,139 @@
+//! Starting, stopping and starting again.
+
+use std::io::Write;
+use std::net::{TcpListener, TcpStream};
+
+use klamm_broker::StartError;
+use klamm_wire::ErrorCode;
+use klamm_wire::messages::metadata::MetadataRequest;
+use klamm_wire::messages::produce::ProduceRequest;
+
+use crate::broker::{
+    TestBroker, batch, create_topic, fetch, idempotent_batch, produce, produce_request, values,
+};
+
+#[test]
+fn what_was_acknowledged_is_there_after_a_restart() {
+    let mut broker = TestBroker::start(&[]);
+    let id = create_topic(&mut broker.connect(), "t", 1, &[("flush.messages", "5")]);
+    let producer = 1.into();
+    for round in 0..3 {
+        let mut client = broker.connect();
+        let records = idempotent_batch(&["a"], producer, 0, round);
+        let answer = produce(&mut client, "t", 0, -1, records.clone());
+        assert_eq!(answer.base_offset.get(), i64::from(round));
+        drop(client);
+        broker = broker.restart();
+        let mut client = broker.connect();
+        // The producer is known still, so that what it sends again is not written again.
+        let answer = produce(&mut client, "t", 0, -1, records);
+        assert_eq!(
+            (answer.error_code, answer.base_offset.get()),
+            (ErrorCode::NONE, round.into())
+        );
+        let found = values(&fetch(&mut client, "t", 0, 0));
+        assert_eq!(found.len(), usize::try_from(round + 1).unwrap());
+        let metadata = client.call(
+            &MetadataRequest {
+                topics: None,
+                ..Default::default()
+            },
+            12,
+        );
+        assert_eq!(metadata.unwrap().topics[0].topic_id, id);
+    }
+}
+
+#[test]
+fn a_directory_that_is_in_use_is_refused() {
+    let broker = tempfile::tempdir().unwrap();
+    let first = TestBroker::start_in(broker.path(), &[]).unwrap();
+    let Err(error) = TestBroker::start_in(broker.path(), &[]) else {
+        panic!("two brokers in one directory");
+    };
+    let shown = error.to_string();
+    assert!(
+        shown.contains(&broker.path().display().to_string()),
+        "{shown}"
+    );
+    drop(first);
+    TestBroker::start_in(broker.path(), &[]).unwrap();
+}
+
+#[test]
+fn a_port_that_is_taken_is_refused_and_everything_let_go() {
+    let directory = tempfile::tempdir().unwrap();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let listeners = format!("listeners=PLAINTEXT://{}", taken.local_addr().unwrap());
+    let Err(error) = TestBroker::start_in(directory.path(), &[&listeners]) else {
+        panic!("two listeners on one port");
+    };
+    assert!(matches!(error, StartError::Network(_)), "{error}");
+    TestBroker::start_in(directory.path(), &[]).unwrap();
+}
+
+#[test]
+fn another_brokers_logs_are_refused_and_not_touched() {
+    let directory = tempfile::tempdir().unwrap();
+    let broker = TestBroker::start_in(directory.path(), &[]).unwrap();
+    create_topic(&mut broker.connect(), "t", 1, &[]);
+    drop(broker);
+    std::fs::remove_dir_all(directory.path().join("klamm-metadata")).unwrap();
+    let Err(error) = TestBroker::start_in(directory.path(), &[]) else {
+        panic!("logs without metadata");
+    };
+    assert!(matches!(error, StartError::ForeignLogs { .. }), "{error}");
+    assert!(error.to_string().contains("t-0"), "{error}");
+    assert!(directory.path().join("t-0").is_dir());
+}
+
+/// Garbage, oversized frames, unknown APIs, cut bodies: the connection ends, and nobody else is
+/// disturbed.
+#[test]
+fn bad_bytes_end_their_own_connection_alone() {
+    let broker = TestBroker::start(&["socket.request.max.bytes=100000"]);
+    let mut good = broker.connect();
+    let frames: [&[u8]; 6] = [
+        b"GET / HTTP/1.1\r\n\r\n",
+        &[0x7f, 0xff, 0xff, 0xff, 0, 0],
+        &[0xff, 0xff, 0xff, 0xff],
+        &[0, 0, 0, 2, 0, 18],
+        // No such API.
+        &[0, 0, 0, 10, 3, 0, 0, 0, 0, 0, 0, 1, 0xff, 0xff],
+        // A metadata request whose list is longer than its frame.
+        &[
+            0, 0, 0, 14, 0, 3, 0, 1, 0, 0, 0, 1, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff,
+        ],
+    ];
+    for frame in frames {
+        let mut stream = TcpStream::connect(broker.address()).unwrap();
+        stream.write_all(frame).unwrap();
+        let mut rest = Vec::new();
+        // Either end of the connection will do, but nothing may be answered.
+        _ = std::io::Read::read_to_end(&mut stream, &mut rest);
+        assert!(rest.is_empty(), "{frame:?}: {rest:?}");
+        assert!(
+            good.call(&MetadataRequest::default(), 12).is_ok(),
+            "{frame:?}"
+        );
+    }
+}
+
+#[test]
+fn pipelined_requests_are_answered_in_their_order() {
+    let broker = TestBroker::start(&[]);
+    let mut client = broker.connect();
+    create_topic(&mut client, "t", 1, &[]);
+    let ids: Vec<_> = (0..50)
+        .map(|_| {
+            client
+                .send(&produce_request("t", 0, -1, batch(&["a"])), 12)
+                .unwrap()
+        })
+        .collect();
+    for (offset, id) in (0..).zip(ids) {
+        let answer = client.receive::<ProduceRequest>(id, 12).unwrap();
+        let partition = &answer.responses[0].partition_responses[0];
+        assert_eq!(partition.base_offset.get(), offset);
+    }
+}

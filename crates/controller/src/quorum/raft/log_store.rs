@@ -1,0 +1,462 @@
+//! [`LogStore`]: the Raft log in a [`Log`], and the vote beside it.
+
+use std::fmt::Debug;
+use std::ops::{Bound, RangeBounds};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use klamm_io::{Clock, Disk, DiskError};
+use klamm_log::{
+    AppendError, ChangeError, FlushError, Isolation, Log, LogReader, ReadError, ReadLimit,
+};
+use klamm_primitives::{LeaderEpoch, Offset};
+use klamm_records::{
+    BatchError, BatchOptions, Codecs, RecordBatch, RecordBatchBuilder, RecordBatches, RecordsError,
+    ValidBatch, ValidationRules, validate_own,
+};
+use openraft::storage::{LogFlushed, RaftLogStorage};
+use openraft::{LogState, RaftLogReader};
+use parking_lot::Mutex;
+use thiserror::Error;
+
+use super::entry::{self, EntryError};
+use super::quorum_state::QuorumState;
+use super::{
+    Entry, LogId, PROPOSAL_SIZE_MAX, StorageError, StorageIoError, Types, Vote, offset_of,
+};
+
+/// Bytes that are read at once; one batch comes whole even if it is longer.
+const READ_SIZE: u32 = 1 << 20;
+
+/// Bytes of a batch beside the records that were proposed: its header and the entry's.
+const BATCH_OVERHEAD_MAX: usize = 4096;
+
+/// The largest batch that is written.
+pub(super) const BATCH_SIZE_MAX: usize = PROPOSAL_SIZE_MAX + BATCH_OVERHEAD_MAX;
+
+/// The log of a node, with its vote. A clone is the same log.
+///
+/// All that touches the disk blocks, and runs on the runtime's blocking threads; openraft never
+/// has two writes under way.
+pub(super) struct LogStore<D: Disk, C: Clock> {
+    inner: Arc<Inner<D, C>>,
+}
+
+impl<D: Disk, C: Clock> Clone for LogStore<D, C> {
+    fn clone(&self) -> Self {
+        Self {
+            inner: self.inner.clone(),
+        }
+    }
+}
+
+struct Inner<D: Disk, C: Clock> {
+    disk: D,
+    directory: PathBuf,
+    clock: C,
+    reader: LogReader<D>,
+    /// Held through writes and syncs; no other lock is taken under it.
+    written: Mutex<Written<D>>,
+    /// So that nobody else opens the directory.
+    _lock: D::Lock,
+}
+
+struct Written<D: Disk> {
+    log: Log<D>,
+    state: QuorumState,
+    /// The last entry of the log, if it has one.
+    last: Option<LogId>,
+}
+
+/// The log could not be read or written.
+#[derive(Debug, Error)]
+pub(crate) enum LogStoreError {
+    /// A read was refused.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The disk refused.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
+    /// The log refused a batch.
+    #[error(transparent)]
+    Append(#[from] AppendError),
+    /// A sync failed.
+    #[error(transparent)]
+    Flush(#[from] FlushError),
+    /// The log could not be cut.
+    #[error(transparent)]
+    Change(#[from] ChangeError),
+    /// A batch is damaged.
+    #[error(transparent)]
+    Batch(#[from] BatchError),
+    /// A batch's records are damaged.
+    #[error(transparent)]
+    Records(#[from] RecordsError),
+    /// An entry is damaged.
+    #[error("the entry at {offset} cannot be read")]
+    Entry {
+        /// Where it stands.
+        offset: Offset,
+        /// What is wrong with it.
+        source: EntryError,
+    },
+    /// A batch is not that of one entry.
+    #[error("the batch at {offset} holds no entry")]
+    NoEntry {
+        /// Where it stands.
+        offset: Offset,
+    },
+    /// An entry does not follow the last one.
+    #[error("entry {index} cannot follow {expected}")]
+    Gap {
+        /// Its index.
+        index: u64,
+        /// The index that is next.
+        expected: Offset,
+    },
+    /// A batch could not be made. Sizes were checked before, so this should not be.
+    #[error("a batch could not be made: {reason}")]
+    Make {
+        /// Why.
+        reason: String,
+    },
+    /// The thread that did it is gone.
+    #[error("the work on the log did not end: {reason}")]
+    Thread {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl<D: Disk, C: Clock> LogStore<D, C> {
+    /// Takes over what was opened.
+    pub(super) fn new(
+        disk: D,
+        directory: PathBuf,
+        clock: C,
+        log: Log<D>,
+        state: QuorumState,
+        lock: D::Lock,
+    ) -> Self {
+        let reader = log.reader();
+        let written = Written {
+            log,
+            state,
+            last: None,
+        };
+        Self {
+            inner: Arc::new(Inner {
+                disk,
+                directory,
+                clock,
+                reader,
+                written: Mutex::new(written),
+                _lock: lock,
+            }),
+        }
+    }
+
+    /// Makes what was found durable, and reads it all, oldest first. Blocks.
+    pub(super) fn replay(
+        &self,
+        mut each: impl FnMut(Entry) -> Result<(), super::open::OpenQuorumError>,
+    ) -> Result<(), super::open::OpenQuorumError> {
+        let (mut next, end) = {
+            let mut written = self.inner.written.lock();
+            let (start, end) = (written.log.log_start_offset(), written.log.log_end_offset());
+            if start < end {
+                written.log.flush().map_err(LogStoreError::from)?;
+            }
+            (start, end)
+        };
+        let mut last = None;
+        while next < end {
+            let entries = self.read_some(next, end)?;
+            for entry in entries {
+                last = Some(entry.log_id);
+                next = offset_of(entry.log_id.index) + 1;
+                each(entry)?;
+            }
+        }
+        self.inner.written.lock().last = last;
+        Ok(())
+    }
+
+    /// The vote, and whether the log has ever had an entry.
+    pub(super) fn vote(&self) -> Option<Vote> {
+        self.inner.written.lock().state.vote
+    }
+
+    /// The last entry that the log had, whether it was cut since or not.
+    pub(super) fn last(&self) -> Option<LogId> {
+        let written = self.inner.written.lock();
+        written.last.or(written.state.purged)
+    }
+
+    /// Closes the log: the next opening need not recover it. Blocks.
+    pub(super) fn close(&self) -> Result<(), ChangeError> {
+        self.inner.written.lock().log.close()
+    }
+
+    /// Entries from `from` on, at least one and all below `end`. Blocks.
+    fn read_some(&self, from: Offset, end: Offset) -> Result<Vec<Entry>, LogStoreError> {
+        let limit = ReadLimit {
+            bytes_max: READ_SIZE,
+            whole_first_batch: true,
+        };
+        let read = self.inner.reader.read(from, limit, Isolation::LogEnd)?;
+        let Some(range) = read.range else {
+            return Err(LogStoreError::NoEntry { offset: from });
+        };
+        let mut codecs = Codecs::default();
+        let mut entries: Vec<Entry> = Vec::new();
+        for batch in RecordBatches::new(range.read()?) {
+            let batch = batch?;
+            let last = entries.last();
+            let offset = last.map_or(from, |last| offset_of(last.log_id.index) + 1);
+            if offset == end {
+                break;
+            }
+            let entry = entry_of(&batch, &mut codecs)?;
+            if offset_of(entry.log_id.index) != offset {
+                return Err(LogStoreError::NoEntry { offset });
+            }
+            entries.push(entry);
+        }
+        if entries.is_empty() {
+            return Err(LogStoreError::NoEntry { offset: from });
+        }
+        Ok(entries)
+    }
+
+    /// Writes entries and makes them durable. Blocks.
+    fn append_now(&self, entries: &[Entry]) -> Result<(), LogStoreError> {
+        let inner = &self.inner;
+        let now_ms = inner.clock.unix_ms();
+        let mut codecs = Codecs::default();
+        let mut written = inner.written.lock();
+        for entry in entries {
+            let expected = written.log.log_end_offset();
+            if offset_of(entry.log_id.index) != expected {
+                return Err(LogStoreError::Gap {
+                    index: entry.log_id.index,
+                    expected,
+                });
+            }
+            let batch = batch_of(entry, now_ms, &mut codecs)?;
+            let term = term_as_epoch(entry.log_id.leader_id.term)?;
+            written.log.append_own(&[batch], term, now_ms)?;
+            written.last = Some(entry.log_id);
+        }
+        written.log.flush()?;
+        Ok(())
+    }
+
+    /// Writes another vote. Blocks.
+    fn save_vote_now(&self, vote: Vote) -> Result<(), LogStoreError> {
+        let mut written = self.inner.written.lock();
+        let state = QuorumState {
+            vote: Some(vote),
+            ..written.state.clone()
+        };
+        state.write(&self.inner.disk, &self.inner.directory)?;
+        written.state = state;
+        Ok(())
+    }
+
+    /// Takes entries off the log's end. Blocks.
+    fn truncate_now(&self, since: LogId) -> Result<(), LogStoreError> {
+        let mut written = self.inner.written.lock();
+        let offset = offset_of(since.index);
+        let now_ms = self.inner.clock.unix_ms();
+        written.log.truncate_to(offset, now_ms)?;
+        let start = written.log.log_start_offset();
+        written.last = None;
+        drop(written);
+        if offset > start {
+            let before = self.read_some(offset - 1, offset)?;
+            self.inner.written.lock().last = before.last().map(|entry| entry.log_id);
+        }
+        Ok(())
+    }
+
+    /// Takes entries off the log's front, up to and with this one, which may lie behind the end:
+    /// a snapshot has taken the place of all. Blocks.
+    fn purge_now(&self, up_to: LogId) -> Result<(), LogStoreError> {
+        let mut written = self.inner.written.lock();
+        // First the note of it: entries without a note are only too many.
+        let state = QuorumState {
+            purged: Some(up_to),
+            ..written.state.clone()
+        };
+        state.write(&self.inner.disk, &self.inner.directory)?;
+        written.state = state;
+        let start = offset_of(up_to.index) + 1;
+        let now_ms = self.inner.clock.unix_ms();
+        let log = &mut written.log;
+        if start > log.log_end_offset() {
+            log.truncate_fully_and_start_at(start, None, now_ms)?;
+            written.last = None;
+            return Ok(());
+        }
+        // Segments go as a whole: what is behind the cut in the last one goes with the next cut.
+        let end = log.log_end_offset();
+        log.roll(end, now_ms)?;
+        if start == end {
+            written.last = None;
+        }
+        let log = &mut written.log;
+        log.set_high_watermark(end);
+        log.raise_log_start(start)?;
+        log.delete_old_segments(now_ms)?.remove()?;
+        Ok(())
+    }
+
+    /// Does something that blocks where that is allowed.
+    async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Self) -> Result<T, LogStoreError> + Send + 'static,
+    ) -> Result<T, LogStoreError> {
+        let this = self.clone();
+        match tokio::task::spawn_blocking(move || work(&this)).await {
+            Ok(done) => done,
+            Err(error) => Err(LogStoreError::Thread {
+                reason: error.to_string(),
+            }),
+        }
+    }
+}
+
+impl<D: Disk, C: Clock> RaftLogReader<Types> for LogStore<D, C> {
+    async fn try_get_log_entries<R: RangeBounds<u64> + Clone + Debug + Send>(
+        &mut self,
+        range: R,
+    ) -> Result<Vec<Entry>, StorageError> {
+        let first = match range.start_bound() {
+            Bound::Included(first) => *first,
+            Bound::Excluded(before) => before + 1,
+            Bound::Unbounded => 0,
+        };
+        let end = match range.end_bound() {
+            Bound::Included(last) => last + 1,
+            Bound::Excluded(end) => *end,
+            Bound::Unbounded => u64::MAX,
+        };
+        // Entries were just written, so they are read from memory: no thread is worth it.
+        let offsets = self.inner.reader.offsets();
+        let log_end = u64::try_from(offsets.log_end.get()).unwrap_or(0);
+        let log_start = u64::try_from(offsets.log_start.get()).unwrap_or(0);
+        let (mut next, end) = (first.max(log_start), end.min(log_end));
+        let mut entries = Vec::new();
+        while next < end {
+            let some = self.read_some(offset_of(next), offset_of(end));
+            let some = some.map_err(|error| StorageIoError::read_logs(&error))?;
+            next += some.len() as u64;
+            entries.extend(some);
+        }
+        Ok(entries)
+    }
+}
+
+impl<D: Disk, C: Clock> RaftLogStorage<Types> for LogStore<D, C> {
+    type LogReader = Self;
+
+    async fn get_log_state(&mut self) -> Result<LogState<Types>, StorageError> {
+        let written = self.inner.written.lock();
+        Ok(LogState {
+            last_purged_log_id: written.state.purged,
+            last_log_id: written.last.or(written.state.purged),
+        })
+    }
+
+    async fn get_log_reader(&mut self) -> Self {
+        self.clone()
+    }
+
+    async fn save_vote(&mut self, vote: &Vote) -> Result<(), StorageError> {
+        let vote = *vote;
+        let saved = self.blocking(move |this| this.save_vote_now(vote)).await;
+        saved.map_err(|error| StorageIoError::write_vote(&error).into())
+    }
+
+    async fn read_vote(&mut self) -> Result<Option<Vote>, StorageError> {
+        Ok(self.vote())
+    }
+
+    async fn append<I>(
+        &mut self,
+        entries: I,
+        callback: LogFlushed<Types>,
+    ) -> Result<(), StorageError>
+    where
+        I: IntoIterator<Item = Entry> + Send,
+        I::IntoIter: Send,
+    {
+        let entries: Vec<_> = entries.into_iter().collect();
+        let appended = self.blocking(move |this| this.append_now(&entries)).await;
+        match appended {
+            Ok(()) => {
+                callback.log_io_completed(Ok(()));
+                Ok(())
+            }
+            Err(error) => {
+                callback.log_io_completed(Err(std::io::Error::other(error.to_string())));
+                Err(StorageIoError::write_logs(&error).into())
+            }
+        }
+    }
+
+    async fn truncate(&mut self, since: LogId) -> Result<(), StorageError> {
+        let cut = self.blocking(move |this| this.truncate_now(since)).await;
+        cut.map_err(|error| StorageIoError::write_logs(&error).into())
+    }
+
+    async fn purge(&mut self, up_to: LogId) -> Result<(), StorageError> {
+        let cut = self.blocking(move |this| this.purge_now(up_to)).await;
+        cut.map_err(|error| StorageIoError::write_logs(&error).into())
+    }
+}
+
+/// The batch of an entry: one record without a key.
+fn batch_of(entry: &Entry, now_ms: i64, codecs: &mut Codecs) -> Result<ValidBatch, LogStoreError> {
+    let make = |error: &dyn std::error::Error| LogStoreError::Make {
+        reason: error.to_string(),
+    };
+    let value = entry::encode(entry);
+    let buffer = Vec::with_capacity(value.len() + BATCH_OVERHEAD_MAX);
+    let mut builder = RecordBatchBuilder::new(BatchOptions::default(), buffer);
+    let appended = builder.append(now_ms, None, Some(&value), &[]);
+    appended.map_err(|error| make(&error))?;
+    builder.close(codecs).map_err(|error| make(&error))?;
+    let batch = RecordBatch::parse(builder.into_bytes().map_err(|error| make(&error))?)?;
+    let rules = ValidationRules {
+        timestamp_after_max_ms: i64::MAX,
+        batch_size_max: BATCH_SIZE_MAX,
+        ..ValidationRules::default()
+    };
+    validate_own(batch, &rules, now_ms, codecs).map_err(|error| make(&error))
+}
+
+/// The entry in a batch.
+fn entry_of(batch: &RecordBatch, codecs: &mut Codecs) -> Result<Entry, LogStoreError> {
+    batch.check_crc()?;
+    let header = batch.header();
+    let offset = header.base_offset;
+    let mut records = batch.read(codecs)?;
+    let value = match records.next()? {
+        Some(record) if header.last_offset_delta == 0 => record.value,
+        _ => None,
+    };
+    let value = value.ok_or(LogStoreError::NoEntry { offset })?;
+    // The entry's strings outlive the batch, which is no larger than they are.
+    let value = batch.bytes().slice_ref(value);
+    entry::decode(offset, header.leader_epoch, value)
+        .map_err(|source| LogStoreError::Entry { offset, source })
+}
+
+fn term_as_epoch(term: u64) -> Result<LeaderEpoch, LogStoreError> {
+    let epoch = i32::try_from(term).map_err(|error| LogStoreError::Make {
+        reason: error.to_string(),
+    })?;
+    Ok(LeaderEpoch::new(epoch))
+}

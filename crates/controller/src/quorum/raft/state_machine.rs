@@ -1,0 +1,197 @@
+//! [`StateMachine`]: from committed entries to images, and to snapshots.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use klamm_io::Disk;
+use openraft::storage::RaftStateMachine;
+use openraft::{EntryPayload, RaftSnapshotBuilder};
+use tokio::sync::watch;
+
+use super::snapshot::{self, Snapshot, SnapshotError};
+use super::{
+    Entry, LogId, SnapshotMeta, StorageError, StorageIoError, StoredMembership, Types, offset_of,
+};
+use crate::image::{ApplyError, MetadataImage};
+
+/// What the committed entries have made. A clone, for a snapshot, stays as it is.
+#[derive(Debug, Clone)]
+pub(super) struct Applied {
+    pub(super) last: Option<LogId>,
+    pub(super) membership: StoredMembership,
+    pub(super) image: Arc<MetadataImage>,
+}
+
+impl Applied {
+    /// Nothing yet.
+    pub(super) fn new(cluster_id: Arc<str>) -> Self {
+        Self {
+            last: None,
+            membership: StoredMembership::default(),
+            image: Arc::new(MetadataImage::new(cluster_id)),
+        }
+    }
+
+    /// Adds an entry.
+    pub(super) fn apply(&mut self, entry: &Entry) -> Result<(), ApplyError> {
+        let offset = offset_of(entry.log_id.index);
+        let records = match &entry.payload {
+            EntryPayload::Normal(change) => change.records(),
+            EntryPayload::Blank => &[],
+            EntryPayload::Membership(membership) => {
+                let set_by = Some(entry.log_id);
+                self.membership = StoredMembership::new(set_by, membership.clone());
+                &[]
+            }
+        };
+        self.image = Arc::new(self.image.apply(records, offset)?);
+        self.last = Some(entry.log_id);
+        Ok(())
+    }
+}
+
+impl From<Snapshot> for Applied {
+    fn from(snapshot: Snapshot) -> Self {
+        Self {
+            last: Some(snapshot.last),
+            membership: snapshot.membership,
+            image: snapshot.image,
+        }
+    }
+}
+
+/// Owned by openraft's task for it; others see the images that it sends.
+pub(super) struct StateMachine<D: Disk> {
+    disk: D,
+    directory: PathBuf,
+    applied: Applied,
+    images: watch::Sender<Arc<MetadataImage>>,
+}
+
+impl<D: Disk> StateMachine<D> {
+    pub(super) fn new(disk: D, directory: PathBuf, applied: Applied) -> Self {
+        Self {
+            disk,
+            directory,
+            images: watch::Sender::new(applied.image.clone()),
+            applied,
+        }
+    }
+
+    /// The newest image, and each later one.
+    pub(super) fn images(&self) -> watch::Receiver<Arc<MetadataImage>> {
+        self.images.subscribe()
+    }
+}
+
+impl<D: Disk> RaftStateMachine<Types> for StateMachine<D> {
+    type SnapshotBuilder = SnapshotBuilder<D>;
+
+    async fn applied_state(&mut self) -> Result<(Option<LogId>, StoredMembership), StorageError> {
+        Ok((self.applied.last, self.applied.membership.clone()))
+    }
+
+    async fn apply<I>(&mut self, entries: I) -> Result<Vec<()>, StorageError>
+    where
+        I: IntoIterator<Item = Entry> + Send,
+        I::IntoIter: Send,
+    {
+        let mut answers = Vec::new();
+        for entry in entries {
+            let applied = self.applied.apply(&entry);
+            // A node that cannot follow the log must not go on as if it had. (CO-006)
+            applied.map_err(|error| StorageIoError::apply(entry.log_id, &error))?;
+            answers.push(());
+        }
+        self.images.send_replace(self.applied.image.clone());
+        Ok(answers)
+    }
+
+    async fn get_snapshot_builder(&mut self) -> SnapshotBuilder<D> {
+        SnapshotBuilder {
+            disk: self.disk.clone(),
+            directory: self.directory.clone(),
+            applied: self.applied.clone(),
+        }
+    }
+
+    async fn begin_receiving_snapshot(&mut self) -> Result<Box<Bytes>, StorageError> {
+        Ok(Box::new(Bytes::new()))
+    }
+
+    async fn install_snapshot(
+        &mut self,
+        meta: &SnapshotMeta,
+        bytes: Box<Bytes>,
+    ) -> Result<(), StorageError> {
+        let refused =
+            |error: SnapshotError| StorageIoError::write_snapshot(Some(meta.signature()), &error);
+        let cluster_id = self.applied.image.cluster_id();
+        let snapshot = Snapshot::decode(&bytes, cluster_id).map_err(refused)?;
+        let (disk, directory) = (self.disk.clone(), self.directory.clone());
+        write_blocking(disk, directory, *bytes)
+            .await
+            .map_err(refused)?;
+        self.applied = snapshot.into();
+        self.images.send_replace(self.applied.image.clone());
+        Ok(())
+    }
+
+    async fn get_current_snapshot(
+        &mut self,
+    ) -> Result<Option<openraft::Snapshot<Types>>, StorageError> {
+        let refused = |error: SnapshotError| StorageIoError::read_snapshot(None, &error);
+        let read = snapshot::read(&self.disk, &self.directory);
+        let Some(bytes) = read.map_err(|error| refused(error.into()))? else {
+            return Ok(None);
+        };
+        let cluster_id = self.applied.image.cluster_id();
+        let snapshot = Snapshot::decode(&bytes, cluster_id).map_err(refused)?;
+        Ok(Some(openraft::Snapshot {
+            meta: snapshot.meta(),
+            snapshot: Box::new(bytes),
+        }))
+    }
+}
+
+/// Writes a snapshot of one moment, while the state machine goes on.
+pub(super) struct SnapshotBuilder<D: Disk> {
+    disk: D,
+    directory: PathBuf,
+    applied: Applied,
+}
+
+impl<D: Disk> RaftSnapshotBuilder<Types> for SnapshotBuilder<D> {
+    async fn build_snapshot(&mut self) -> Result<openraft::Snapshot<Types>, StorageError> {
+        let refused = |error: SnapshotError| StorageIoError::write_snapshot(None, &error);
+        let snapshot = Snapshot {
+            // openraft asks for none before something was applied.
+            last: self.applied.last.unwrap_or_default(),
+            membership: self.applied.membership.clone(),
+            image: self.applied.image.clone(),
+        };
+        let meta = snapshot.meta();
+        let bytes = snapshot.encode().map_err(refused)?;
+        let (disk, directory) = (self.disk.clone(), self.directory.clone());
+        write_blocking(disk, directory, bytes.clone())
+            .await
+            .map_err(refused)?;
+        Ok(openraft::Snapshot {
+            meta,
+            snapshot: Box::new(bytes),
+        })
+    }
+}
+
+async fn write_blocking<D: Disk>(
+    disk: D,
+    directory: PathBuf,
+    bytes: Bytes,
+) -> Result<(), SnapshotError> {
+    let write = move || snapshot::write(&disk, &directory, &bytes);
+    match tokio::task::spawn_blocking(write).await {
+        Ok(written) => Ok(written?),
+        Err(_) => Err(SnapshotError::Stopped),
+    }
+}

@@ -1,0 +1,433 @@
+//! Sending one record: eight steps, of which the usual record takes each once and waits for none.
+//! (P2)
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Instant;
+
+use klamm_client::Topic;
+use klamm_primitives::{PartitionIndex, partition_for_key};
+use klamm_records::Header;
+
+use crate::accumulator::{Appended, Attempt, Listener, Place, TopicQueues, partition_count};
+use crate::batch::{Draft, run};
+use crate::buffer_pool::{Memory, PoolError};
+use crate::delivery::Delivery;
+use crate::error::{DeliveryError, Failure, Field, SendError};
+use crate::interceptor::Acknowledged;
+use crate::lifecycle::Phase;
+use crate::partitioner::Choice;
+use crate::producer::scratch::Scratch;
+use crate::producer::{Producer, Shared};
+use crate::record::{Record, RecordHeader, RecordMetadata};
+use crate::serializer::Target;
+
+/// Records with at most so many headers have them put together on the stack.
+const HEADERS_ON_STACK: usize = 8;
+
+/// How a record's way ended before it was in a batch: by the call, or by its delivery.
+enum Stopped {
+    Call(SendError),
+    Record(Option<PartitionIndex>, Failure),
+}
+
+impl From<SendError> for Stopped {
+    fn from(error: SendError) -> Self {
+        Self::Call(error)
+    }
+}
+
+/// A record's serialized parts.
+#[derive(Clone, Copy)]
+struct Parts<'a> {
+    topic: &'a Arc<str>,
+    asked_for: Option<PartitionIndex>,
+    key: Option<&'a [u8]>,
+    value: Option<&'a [u8]>,
+}
+
+impl<K, V> Producer<K, V> {
+    /// Sends a record. When this returns the record is in a batch, in the order of the calls; what
+    /// becomes of it comes through the [`Delivery`].
+    ///
+    /// Waits, for `max.block.ms` at most, for a topic that is not known yet and for memory; who
+    /// drops the future then sends nothing.
+    ///
+    /// # Errors
+    /// [`SendError`], where the call is at fault. Everything else, a record that is too large
+    /// included, comes through the delivery. (P2.9)
+    pub async fn send(&self, record: Record<K, V>) -> Result<Delivery, SendError> {
+        let listener = Listener::new(!self.shared.interceptors.is_empty(), None);
+        self.shared.send(record, listener).await
+    }
+
+    /// As [`send`](Self::send), and has `callback` called with what became of the record: exactly
+    /// once, in the sender's task (or in this call, if the record fails in it), in the order of
+    /// the records of a partition. It must not block. If the call itself fails, the callback is
+    /// dropped.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    pub async fn send_with(
+        &self,
+        record: Record<K, V>,
+        callback: impl FnOnce(Result<RecordMetadata, DeliveryError>) + Send + 'static,
+    ) -> Result<Delivery, SendError> {
+        let listener = Listener::new(true, Some(Box::new(callback)));
+        self.shared.send(record, listener).await
+    }
+}
+
+impl<K, V> Shared<K, V> {
+    async fn send(
+        &self,
+        record: Record<K, V>,
+        mut listener: Listener,
+    ) -> Result<Delivery, SendError> {
+        let record = match self.interceptors.is_empty() {
+            true => record,
+            false => self.interceptors.on_send(record),
+        };
+        let needs_scratch =
+            self.key_serializer.uses_scratch() || self.value_serializer.uses_scratch();
+        let mut scratch = match needs_scratch {
+            true => self.scratch.take(),
+            false => Scratch::default(),
+        };
+        let sent = self
+            .put_in_batch(&record, &mut scratch, &mut listener)
+            .await;
+        if needs_scratch {
+            self.scratch.give_back(scratch);
+        }
+        match sent {
+            Ok(appended) => {
+                if appended.wake {
+                    self.client.wake();
+                }
+                Ok(appended.delivery)
+            }
+            Err(stopped) => self.stopped(record.topic, stopped, listener),
+        }
+    }
+
+    /// Tells whoever listens of a record that never came into a batch.
+    fn stopped(
+        &self,
+        topic: Arc<str>,
+        stopped: Stopped,
+        listener: Listener,
+    ) -> Result<Delivery, SendError> {
+        match stopped {
+            Stopped::Call(error) => {
+                self.tell(&Err(DeliveryError {
+                    topic,
+                    partition: None,
+                    failure: Self::call_failed(&error),
+                }));
+                Err(error)
+            }
+            Stopped::Record(partition, failure) => {
+                let error = DeliveryError {
+                    topic,
+                    partition,
+                    failure,
+                };
+                let outcome = Err(error.clone());
+                self.tell(&outcome);
+                if let Some(callback) = listener.into_callback() {
+                    run(callback, outcome);
+                }
+                Ok(Delivery::failed(error))
+            }
+        }
+    }
+
+    async fn put_in_batch(
+        &self,
+        record: &Record<K, V>,
+        scratch: &mut Scratch,
+        listener: &mut Listener,
+    ) -> Result<Appended, Stopped> {
+        self.check_open()?;
+        let topic = &record.topic;
+        let mut deadline = None;
+        let known = match self.look_up(topic, record.partition()) {
+            Some(known) => known,
+            None => {
+                let until = *deadline.insert(self.deadline());
+                let found = self.await_topic(topic, record.partition(), until).await?;
+                found.map_err(|failure| Stopped::Record(record.partition(), failure))?
+            }
+        };
+        let (key, value) = self.serialize(record, scratch)?;
+        let parts = Parts {
+            topic,
+            asked_for: record.partition(),
+            key,
+            value,
+        };
+        let timestamp_ms = record.timestamp_ms().unwrap_or_else(|| self.time.unix_ms());
+        if record.headers.len() <= HEADERS_ON_STACK {
+            let mut headers = [Header::new("", None); HEADERS_ON_STACK];
+            for (place, header) in headers.iter_mut().zip(&record.headers) {
+                *place = borrowed(header);
+            }
+            let headers = &headers[..record.headers.len()];
+            let draft = Draft::new(key, value, headers, timestamp_ms);
+            self.place(&known, parts, &draft, listener, deadline).await
+        } else {
+            let headers: Vec<Header<'_>> = record.headers.iter().map(borrowed).collect();
+            let draft = Draft::new(key, value, &headers, timestamp_ms);
+            self.place(&known, parts, &draft, listener, deadline).await
+        }
+    }
+
+    fn serialize<'a>(
+        &self,
+        record: &'a Record<K, V>,
+        scratch: &'a mut Scratch,
+    ) -> Result<(Option<&'a [u8]>, Option<&'a [u8]>), SendError> {
+        let target = Target {
+            topic: &record.topic,
+            headers: &record.headers,
+        };
+        let refused = |field| {
+            let topic = Arc::clone(&record.topic);
+            move |source| SendError::Serialize {
+                field,
+                topic,
+                source,
+            }
+        };
+        let Scratch { key, value } = scratch;
+        let key = match &record.key {
+            Some(data) => {
+                let bytes = self.key_serializer.serialize(target, data, key);
+                Some(bytes.map_err(refused(Field::Key))?)
+            }
+            None => None,
+        };
+        let value = match &record.value {
+            Some(data) => {
+                let bytes = self.value_serializer.serialize(target, data, value);
+                Some(bytes.map_err(refused(Field::Value))?)
+            }
+            None => None,
+        };
+        Ok((key, value))
+    }
+
+    /// Refuses what could never be sent, before it takes memory. (P2.4)
+    fn check_size(&self, draft: &Draft<'_>) -> Result<(), Failure> {
+        let size = draft.batch_size_max();
+        for (limit, setting) in [
+            (self.limits.max_request_size as u64, "max.request.size"),
+            (self.limits.buffer_memory, "buffer.memory"),
+        ] {
+            if size as u64 > limit {
+                return Err(Failure::RecordTooLarge {
+                    size,
+                    limit,
+                    setting,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds the partition, then a batch with room, or memory for one.
+    async fn place(
+        &self,
+        known: &Topic,
+        parts: Parts<'_>,
+        draft: &Draft<'_>,
+        listener: &mut Listener,
+        mut deadline: Option<Instant>,
+    ) -> Result<Appended, Stopped> {
+        let topic = self.accumulator.topic(parts.topic);
+        let mut chosen = self.choose(&topic, known, parts)?;
+        self.check_size(draft)
+            .map_err(|failure| Stopped::Record(Some(chosen.partition), failure))?;
+        loop {
+            let queue = self.accumulator.queue(&topic, chosen.partition);
+            let place = Place {
+                topic: &topic,
+                queue: &queue,
+                sticky: chosen.is_sticky.then_some(known),
+            };
+            let attempt = match self.accumulator.try_append(place, draft, listener) {
+                Attempt::NeedsBatch if chosen.may_change => {
+                    let partitioner = self.partitioner.as_deref();
+                    if let Some(partitioner) = partitioner {
+                        let available = led(known);
+                        let choice = choice(known, parts, &available);
+                        partitioner.on_new_batch(&choice, chosen.partition);
+                    }
+                    chosen = self.choose(&topic, known, parts)?;
+                    chosen.may_change = false;
+                    continue;
+                }
+                Attempt::NeedsBatch => {
+                    let size = self.accumulator.new_batch_size(draft);
+                    let memory = self.memory(size, &mut deadline).await;
+                    let memory = memory.map_err(|stopped| match stopped {
+                        Stopped::Record(_, failure) => {
+                            Stopped::Record(Some(chosen.partition), failure)
+                        }
+                        call @ Stopped::Call(_) => call,
+                    })?;
+                    let now = self.time.now();
+                    known.touch(now);
+                    self.accumulator
+                        .append_to_new(place, draft, listener, memory, now)
+                }
+                other => other,
+            };
+            match attempt {
+                Attempt::Appended(appended) => return Ok(appended),
+                Attempt::Moved => chosen = self.choose(&topic, known, parts)?,
+                // A batch with room came and went between the two looks.
+                Attempt::NeedsBatch => {}
+                Attempt::Closed => return Err(SendError::Closed.into()),
+            }
+        }
+    }
+
+    /// The partition of a record: its own, else a partitioner's, else its key's, else the sticky
+    /// one. (P2.3, PR-023)
+    fn choose(
+        &self,
+        topic: &TopicQueues,
+        known: &Topic,
+        parts: Parts<'_>,
+    ) -> Result<Chosen, SendError> {
+        let fixed = |partition| Chosen {
+            partition,
+            is_sticky: false,
+            may_change: false,
+        };
+        if let Some(partition) = parts.asked_for {
+            return Ok(fixed(partition));
+        }
+        let count = partition_count(known).unwrap_or(NonZeroU32::MIN);
+        if let Some(partitioner) = &self.partitioner {
+            let available = led(known);
+            let partition = partitioner.partition(&choice(known, parts, &available));
+            if known.partition(partition).is_none() {
+                return Err(SendError::NoSuchPartition {
+                    topic: Arc::clone(parts.topic),
+                    chosen: partition,
+                    count: count.get(),
+                });
+            }
+            return Ok(Chosen {
+                may_change: true,
+                ..fixed(partition)
+            });
+        }
+        if let Some(key) = parts.key
+            && !self.limits.ignore_keys
+        {
+            return Ok(fixed(partition_for_key(key, count)));
+        }
+        let sticky = self.accumulator.sticky_partition(topic, known);
+        Ok(Chosen {
+            is_sticky: true,
+            ..fixed(sticky.unwrap_or_default())
+        })
+    }
+
+    /// Memory for a new batch; waits in line for it, for what is left of `max.block.ms`. (P3.4)
+    async fn memory(
+        &self,
+        size: usize,
+        deadline: &mut Option<Instant>,
+    ) -> Result<(Memory, Vec<u8>), Stopped> {
+        let pool = self.accumulator.pool();
+        let mut memory = match pool.try_take(size) {
+            Ok(Some(memory)) => memory,
+            Ok(None) => {
+                let start = self.time.now();
+                let until = *deadline.get_or_insert_with(|| self.deadline());
+                // What is in batches may go now, to make room. (C074)
+                let taking = pool.take(size);
+                tokio::pin!(taking);
+                let mut is_woken = false;
+                let taken = std::future::poll_fn(|context| {
+                    let polled = taking.as_mut().poll(context);
+                    if polled.is_pending() && !std::mem::replace(&mut is_woken, true) {
+                        self.client.wake();
+                    }
+                    polled
+                });
+                let taken = tokio::select! {
+                    biased;
+                    taken = taken => Some(taken),
+                    () = self.time.sleep_until(until) => None,
+                };
+                let now = self.time.now();
+                let waited = now.saturating_duration_since(start);
+                self.metrics.waited_for_memory(waited, taken.is_none(), now);
+                match taken {
+                    Some(taken) => taken.map_err(|error| self.no_memory(error, size))?,
+                    None => {
+                        let failure = Failure::BufferExhausted { size, waited };
+                        return Err(Stopped::Record(None, failure));
+                    }
+                }
+            }
+            Err(error) => return Err(self.no_memory(error, size)),
+        };
+        let buffer = memory
+            .buffer()
+            .map_err(|error| self.no_memory(error, size))?;
+        Ok((memory, buffer))
+    }
+
+    fn no_memory(&self, error: PoolError, size: usize) -> Stopped {
+        match error {
+            PoolError::Closed if self.lifecycle.phase() > Phase::Open => {
+                SendError::ClosedDuringSend.into()
+            }
+            PoolError::Closed => SendError::Closed.into(),
+            PoolError::TooLarge { size, total } => {
+                let failure = Failure::RecordTooLarge {
+                    size,
+                    limit: total,
+                    setting: "buffer.memory",
+                };
+                Stopped::Record(None, failure)
+            }
+            PoolError::OutOfMemory { .. } => Stopped::Record(None, Failure::OutOfMemory { size }),
+        }
+    }
+}
+
+/// A partition, and how it came about.
+#[derive(Clone, Copy)]
+struct Chosen {
+    partition: PartitionIndex,
+    is_sticky: bool,
+    /// Whether a partitioner is asked once more if a new batch would be begun. (PR-033)
+    may_change: bool,
+}
+
+fn choice<'a>(known: &'a Topic, parts: Parts<'a>, available: &'a [PartitionIndex]) -> Choice<'a> {
+    Choice {
+        topic: parts.topic,
+        key: parts.key,
+        value: parts.value,
+        partition_count: partition_count(known).unwrap_or(NonZeroU32::MIN),
+        available,
+    }
+}
+
+/// The partitions that have a leader.
+fn led(known: &Topic) -> Vec<PartitionIndex> {
+    known.available().map(|partition| partition.index).collect()
+}
+
+fn borrowed(header: &RecordHeader) -> Header<'_> {
+    Header::new(&header.key, header.value.as_deref())
+}

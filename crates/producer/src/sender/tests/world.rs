@@ -1,0 +1,365 @@
+//! [`World`]: a sender, a client and a cluster in one thread.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use klamm_client::{Action, ConnectionId, Event, Guest, NetworkClient};
+use klamm_io::Clock;
+use klamm_io::sim::SimClock;
+use klamm_primitives::TopicPartition;
+
+use crate::accumulator::{Attempt, Listener, Place, RecordAccumulator, Rules};
+use crate::batch::{Callback, Draft};
+use crate::buffer_pool::BufferPool;
+use crate::config::{ProducerConfig, ProducerConfigBuilder};
+use crate::delivery::Delivery;
+use crate::error::{DeliveryError, Failure};
+use crate::fake_cluster::{FakeCluster, Reply};
+use crate::interceptor::{Acknowledged, Interceptors};
+use crate::lifecycle::Lifecycle;
+use crate::metrics::{Metrics, PoolLevels};
+use crate::record::RecordMetadata;
+use crate::sender::{Sender, SenderShared};
+
+/// More turns than this at one instant is a loop that never waits.
+const TURNS_AT_ONCE_MAX: usize = 2_000;
+
+pub(super) struct World {
+    pub(super) now: Instant,
+    pub(super) start: Instant,
+    pub(super) cluster: FakeCluster,
+    pub(super) client: NetworkClient,
+    pub(super) sender: Sender,
+    pub(super) accumulator: Arc<RecordAccumulator>,
+    pub(super) lifecycle: Arc<Lifecycle>,
+    pub(super) metrics: Arc<Metrics>,
+    /// By time, then by the order of their coming about.
+    events: BTreeMap<(Instant, u64), Event>,
+    event_count: u64,
+    links: HashMap<ConnectionId, i32>,
+    /// When the last answer of a connection comes: none overtakes another.
+    answered_at: HashMap<ConnectionId, Instant>,
+    next_turn: Option<Instant>,
+    /// Brokers that nobody can connect to.
+    pub(super) down: Vec<i32>,
+    pub(super) turns: usize,
+}
+
+/// A configuration with a server.
+pub(super) fn config() -> ProducerConfigBuilder {
+    ProducerConfig::builder()
+        .bootstrap_servers("broker-1:9092")
+        .unwrap()
+        .linger(Duration::ZERO)
+}
+
+/// One that is not idempotent.
+pub(super) fn plain() -> ProducerConfigBuilder {
+    config().idempotence(false)
+}
+
+impl World {
+    pub(super) fn new(config: ProducerConfigBuilder, cluster: FakeCluster) -> Self {
+        Self::seeded(config, cluster, 7)
+    }
+
+    pub(super) fn seeded(config: ProducerConfigBuilder, cluster: FakeCluster, seed: u64) -> Self {
+        let config = config.build().unwrap();
+        let now = SimClock::new().now();
+        let pool = BufferPool::new(config.batching.buffer_memory, config.batching.batch_size);
+        let rules = Rules::of(&config);
+        let accumulator = Arc::new(RecordAccumulator::new(rules, Arc::new(pool), seed));
+        let lifecycle = Arc::new(Lifecycle::new());
+        let metrics = Arc::new(Metrics::new(&config.metrics, now));
+        let shared = SenderShared {
+            lifecycle: Arc::clone(&lifecycle),
+            interceptors: Arc::new(Interceptors::<(), ()>(Vec::new())) as Arc<dyn Acknowledged>,
+            metrics: Arc::clone(&metrics),
+        };
+        let queues = Arc::clone(&accumulator);
+        let client = NetworkClient::new(config.client.clone(), seed, now);
+        let topics: Vec<String> = cluster.topics.keys().cloned().collect();
+        client
+            .metadata()
+            .add_topics(topics.iter().map(String::as_str), now);
+        Self {
+            now,
+            start: now,
+            cluster,
+            client,
+            sender: Sender::new(&config, queues, shared, seed, now),
+            accumulator,
+            lifecycle,
+            metrics,
+            events: BTreeMap::new(),
+            event_count: 0,
+            links: HashMap::new(),
+            answered_at: HashMap::new(),
+            next_turn: Some(now),
+            down: Vec::new(),
+            turns: 0,
+        }
+    }
+
+    /// As [`new`](Self::new), with one topic `t`, and everything known and connected that a first
+    /// record needs.
+    pub(super) fn warm(config: ProducerConfigBuilder, brokers: i32, partitions: i32) -> Self {
+        let mut cluster = FakeCluster::new(brokers);
+        cluster.add_topic("t", partitions);
+        let mut world = Self::new(config, cluster);
+        let warm: Vec<_> = (0..partitions)
+            .map(|index| world.send(index, "warm"))
+            .collect();
+        let flushing = world.accumulator.begin_flush();
+        world.run(Duration::from_secs(1));
+        drop(flushing);
+        for delivery in warm {
+            delivery.outcome().unwrap().unwrap();
+        }
+        world.cluster.seen.clear();
+        world.cluster.produce_requests = 0;
+        world
+    }
+
+    pub(super) fn send(&mut self, partition: i32, value: &str) -> Delivery {
+        self.send_to("t", partition, value, None)
+    }
+
+    pub(super) fn send_noted(
+        &mut self,
+        partition: i32,
+        value: &str,
+        callback: impl FnOnce(Result<RecordMetadata, DeliveryError>) + Send + 'static,
+    ) -> Delivery {
+        let callback: Callback = Box::new(callback);
+        self.send_to("t", partition, value, Some(callback))
+    }
+
+    /// Appends a record as a call of send does, and lets the sender have a look.
+    pub(super) fn send_to(
+        &mut self,
+        topic: &str,
+        partition: i32,
+        value: &str,
+        callback: Option<Callback>,
+    ) -> Delivery {
+        let delivery = self.append(topic, partition, value, callback);
+        self.settle();
+        delivery
+    }
+
+    /// Appends a record, of which the sender learns when it looks next.
+    pub(super) fn append(
+        &mut self,
+        topic: &str,
+        partition: i32,
+        value: &str,
+        callback: Option<Callback>,
+    ) -> Delivery {
+        let name: Arc<str> = topic.into();
+        let queues = self.accumulator.topic(&name);
+        let queue = self.accumulator.queue(&queues, partition.into());
+        let place = Place {
+            topic: &queues,
+            queue: &queue,
+            sticky: None,
+        };
+        let draft = Draft::new(None, Some(value.as_bytes()), &[], 1_700_000_000_000);
+        let mut listener = Listener::new(false, callback);
+        let mut attempt = self.accumulator.try_append(place, &draft, &mut listener);
+        if let Attempt::NeedsBatch = attempt {
+            let size = self.accumulator.new_batch_size(&draft);
+            let memory = self.accumulator.pool().try_take(size).unwrap();
+            let mut memory = memory.expect("the pool is large enough for the test");
+            let buffer = memory.buffer().unwrap();
+            let memory = (memory, buffer);
+            let now = self.now;
+            attempt = self
+                .accumulator
+                .append_to_new(place, &draft, &mut listener, memory, now);
+        }
+        match attempt {
+            Attempt::Appended(appended) => {
+                if appended.wake {
+                    self.next_turn = Some(self.now);
+                }
+                appended.delivery
+            }
+            _ => panic!("the accumulator is open and the partition is given"),
+        }
+    }
+
+    fn happens(&mut self, at: Instant, event: Event) {
+        self.event_count += 1;
+        self.events.insert((at, self.event_count), event);
+    }
+
+    /// Does all that is due now.
+    pub(super) fn settle(&mut self) {
+        let mut actions = Vec::new();
+        for _ in 0..TURNS_AT_ONCE_MAX {
+            let mut busy = false;
+            while let Some(entry) = self.events.first_entry()
+                && entry.key().0 <= self.now
+            {
+                busy = true;
+                let event = entry.remove();
+                self.client.handle(self.now, event, &mut actions);
+            }
+            self.act(&mut actions);
+            self.turns += 1;
+            self.next_turn = self.sender.turn(self.now, &mut self.client);
+            self.client.handle(self.now, Event::Tick, &mut actions);
+            busy |= !actions.is_empty();
+            self.act(&mut actions);
+            if !busy {
+                return;
+            }
+        }
+        panic!("the sender never waits");
+    }
+
+    fn act(&mut self, actions: &mut Vec<Action>) {
+        for action in std::mem::take(actions) {
+            match action {
+                Action::Resolve {
+                    connection, host, ..
+                } => {
+                    let id: u8 = host.strip_prefix("broker-").unwrap().parse().unwrap();
+                    let address = ([127, 0, 0, id], 9092).into();
+                    self.happens(self.now, Event::Resolved(connection, vec![address]));
+                }
+                Action::Connect {
+                    connection, host, ..
+                } => {
+                    let id: i32 = host.strip_prefix("broker-").unwrap().parse().unwrap();
+                    if self.down.contains(&id) {
+                        let refused = Event::Disconnected(connection, "refused".into());
+                        self.happens(self.now, refused);
+                    } else {
+                        self.links.insert(connection, id);
+                        self.happens(self.now, Event::Connected(connection));
+                    }
+                }
+                Action::Write { connection, frame } => {
+                    let node = self.links[&connection];
+                    self.happens(self.now, Event::Written(connection));
+                    let frame = frame.into_bytes().unwrap().slice(4..);
+                    match self.cluster.answer(node, frame) {
+                        Reply::Frame(frame, delay) => {
+                            let last = self.answered_at.entry(connection).or_insert(self.now);
+                            let at = (self.now + delay).max(*last);
+                            *last = at;
+                            self.happens(at, Event::Received(connection, frame));
+                        }
+                        Reply::Close => {
+                            let closed = Event::Disconnected(connection, "closed".into());
+                            self.happens(self.now, closed);
+                        }
+                        Reply::Nothing => {}
+                    }
+                }
+                Action::Close(connection) => {
+                    self.links.remove(&connection);
+                }
+                Action::Answer(answer) => {
+                    self.sender.answered(self.now, answer, &mut self.client);
+                }
+            }
+        }
+    }
+
+    /// Closes all connections to a broker, from its side.
+    pub(super) fn cut(&mut self, node: i32) {
+        let links: Vec<_> = self
+            .links
+            .iter()
+            .filter(|(_, to)| **to == node)
+            .map(|(id, _)| *id)
+            .collect();
+        for connection in links {
+            self.happens(self.now, Event::Disconnected(connection, "cut".into()));
+        }
+        self.settle();
+    }
+
+    /// Lets so much time pass.
+    pub(super) fn run(&mut self, time: Duration) {
+        let end = self.now + time;
+        let mut at_once = 0;
+        loop {
+            self.settle();
+            let event = self.events.first_key_value().map(|(key, _)| key.0);
+            let deadline = self.client.next_deadline(self.now);
+            let next = [event, self.next_turn, deadline]
+                .into_iter()
+                .flatten()
+                .min();
+            match next {
+                Some(next) if next <= end => {
+                    at_once = if next > self.now { 0 } else { at_once + 1 };
+                    assert!(at_once < TURNS_AT_ONCE_MAX, "time stands still");
+                    self.now = self.now.max(next);
+                }
+                _ => break,
+            }
+        }
+        self.now = end;
+        self.settle();
+    }
+
+    pub(super) fn run_ms(&mut self, ms: u64) {
+        self.run(Duration::from_millis(ms));
+    }
+
+    pub(super) fn log(&mut self, partition: usize) -> Vec<String> {
+        let log = &self.cluster.partition("t", partition).log;
+        let text = |value: &Bytes| String::from_utf8(value.to_vec()).unwrap();
+        log.iter()
+            .filter(|value| &value[..] != b"warm")
+            .map(text)
+            .collect()
+    }
+
+    /// No memory is missing, and no batch is left. Says so for a world that is at rest.
+    pub(super) fn assert_at_rest(&self) {
+        let pool = self.accumulator.pool();
+        assert_eq!(pool.available(), pool.total(), "memory is missing");
+        assert_eq!(
+            self.accumulator.incomplete().all().len(),
+            0,
+            "a batch is left"
+        );
+        assert!(self.sender.in_flight.is_empty(), "a request is left");
+        assert!(self.sender.backlog.is_empty(), "a queue has something");
+    }
+
+    pub(super) fn metric(&self, name: &str) -> f64 {
+        let levels = PoolLevels {
+            total: 0,
+            available: 0,
+            waiting: 0,
+        };
+        let read = self.metrics.read(levels, self.now);
+        read.iter()
+            .find(|metric| metric.name == name)
+            .unwrap()
+            .value
+    }
+}
+
+/// The outcome of a record that has one.
+pub(super) fn outcome(delivery: &Delivery) -> Result<RecordMetadata, Failure> {
+    let outcome = delivery.outcome().expect("the outcome is known");
+    outcome.map_err(|error| error.failure)
+}
+
+pub(super) fn offset(delivery: &Delivery) -> i64 {
+    outcome(delivery).expect("it was written").offset.get()
+}
+
+pub(super) fn partition(index: i32) -> TopicPartition {
+    TopicPartition::new("t", index.into())
+}

@@ -1,0 +1,138 @@
+//! What a record costs the heap: nothing of its own.
+
+#![expect(
+    unsafe_code,
+    reason = "an allocator cannot be written without; it only counts and passes on"
+)]
+
+#[path = "../../src/fake_cluster.rs"]
+#[expect(dead_code, reason = "the sender's own tests use the rest")]
+mod fake_cluster;
+#[path = "../support/server.rs"]
+mod server;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use bytes::Bytes;
+use klamm_producer::{NumberSerializer, Producer, ProducerConfig, Record};
+
+use fake_cluster::FakeCluster;
+use server::Server;
+
+thread_local! {
+    /// Allocations of this thread.
+    static COUNT: Cell<u64> = const { Cell::new(0) };
+}
+
+struct Counting;
+
+// SAFETY: every call goes to the system's allocator with what the caller gave, whose contract is
+// the caller's to keep; counting touches a plain number of this thread.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        COUNT.set(COUNT.get() + 1);
+        // SAFETY: as said above.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as said above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// Runs a call that has to wait for nothing, and counts what it allocates.
+fn count<T>(call: impl Future<Output = T>) -> (T, u64) {
+    let before = COUNT.get();
+    let mut call = pin!(call);
+    match call.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => (value, COUNT.get() - before),
+        Poll::Pending => panic!("metadata are known and there is memory"),
+    }
+}
+
+const RECORDS: u32 = 20_000;
+
+/// A batch costs its own memory, its completion, its place in two lists.
+const PER_BATCH_MAX: u64 = 12;
+
+async fn warm() -> (Server, ProducerConfig) {
+    let mut cluster = FakeCluster::new(1);
+    cluster.add_topic("t", 1);
+    let server = Server::start(cluster).await;
+    let config = ProducerConfig::builder()
+        .bootstrap_servers(&server.bootstrap)
+        .expect("an address")
+        .linger(Duration::from_millis(5))
+        .build()
+        .expect("defaults");
+    (server, config)
+}
+
+/// The send path of byte records, deliveries included.
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_byte_record_allocates_nothing_of_its_own() {
+    let (server, config) = warm().await;
+    let producer = Producer::builder(config).build().await.expect("loopback");
+    let topic: Arc<str> = "t".into();
+    let value = Bytes::from_static(&[b'x'; 100]);
+    let record = || Record::to(Arc::clone(&topic)).with_value(value.clone());
+    producer.send(record()).await.unwrap().await.unwrap();
+    let (mut total, mut without) = (0, 0);
+    let mut deliveries = Vec::with_capacity(RECORDS as usize);
+    for _ in 0..RECORDS {
+        let (delivery, allocated) = count(producer.send(record()));
+        deliveries.push(delivery.unwrap());
+        total += allocated;
+        without += u32::from(allocated == 0);
+    }
+    producer.flush().await.unwrap();
+    // 16 KiB hold some 150 such records.
+    let batches = u64::from(RECORDS / 140);
+    assert!(
+        total <= batches * PER_BATCH_MAX,
+        "{total} allocations for some {batches} batches"
+    );
+    assert!(
+        without > RECORDS * 98 / 100,
+        "{without} of {RECORDS} records allocate nothing"
+    );
+    producer.close(None).await;
+    drop(server);
+}
+
+/// Typed ones write into a buffer that is used again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_typed_record_allocates_nothing_of_its_own() {
+    let (server, config) = warm().await;
+    let producer = Producer::typed(config, NumberSerializer, NumberSerializer);
+    let producer = producer.build().await.expect("loopback");
+    let topic: Arc<str> = "t".into();
+    let record = |number: u32| {
+        Record::<u64, u32>::to(Arc::clone(&topic))
+            .with_key(u64::from(number))
+            .with_value(number)
+    };
+    producer.send(record(0)).await.unwrap().await.unwrap();
+    let mut without = 0;
+    for number in 0..RECORDS {
+        let (delivery, allocated) = count(producer.send(record(number)));
+        drop(delivery.unwrap());
+        without += u32::from(allocated == 0);
+    }
+    assert!(
+        without > RECORDS * 98 / 100,
+        "{without} of {RECORDS} records allocate nothing"
+    );
+    producer.close(None).await;
+    drop(server);
+}

@@ -1,0 +1,259 @@
+//! Taking over metadata: which partitions are here, and who leads them.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use hashbrown::{HashMap, HashSet};
+use klamm_controller::{ConfigResource, ImageChanges, MetadataImage, PartitionImage, TopicImage};
+use klamm_io::Disk;
+use klamm_log::{ChangeError, CreateError, DeleteError, Now};
+use klamm_primitives::{PartitionIndex, TopicPartition};
+use thiserror::Error;
+use tracing::{info, warn};
+
+use super::{Hosted, ReplicaManager};
+use crate::follow_up::{FollowUp, PartitionKey};
+use crate::partition::{Became, Partition};
+use crate::topic_settings::TopicSettings;
+
+/// What taking over an image has come to.
+#[derive(Debug, Default)]
+pub struct Applied {
+    /// Partitions that are led here from now on, by a leader epoch that was not known before.
+    pub led: Vec<TopicPartition>,
+    /// Partitions that follow another leader than before, or the same by a new leader epoch.
+    pub followed: Vec<TopicPartition>,
+    /// Partitions that are not here any more. Their logs are deleted.
+    pub removed: Vec<TopicPartition>,
+    /// Partitions that should be here and cannot be served; they are offline.
+    pub not_taken: Vec<(TopicPartition, NotTaken)>,
+}
+
+/// A partition that should be here cannot be served.
+#[derive(Debug, Error)]
+pub enum NotTaken {
+    /// It has no log.
+    #[error(transparent)]
+    Create(#[from] CreateError),
+    /// The beginning of its leader epoch could not be written.
+    #[error(transparent)]
+    Begin(#[from] ChangeError),
+}
+
+impl<D: Disk, T> ReplicaManager<D, T> {
+    /// Takes an image over: makes the partitions that it places here, with their logs, gives each
+    /// its role, and lets those go that are elsewhere now. Images may be left out, but not come
+    /// out of order: one that is not newer than the last is passed over. Blocks on the disk.
+    ///
+    /// The cost goes with what changed. (RE-001 to RE-018)
+    pub fn apply(&self, image: &Arc<MetadataImage>, now: Now) -> (Applied, FollowUp) {
+        let _applying = self.applying.lock();
+        let mut applying = Applying {
+            manager: self,
+            image,
+            now,
+            hosted: None,
+            settings: HashMap::new(),
+            applied: Applied::default(),
+            then: FollowUp::default(),
+        };
+        let before = self.image.load_full();
+        if image.offset() <= before.offset() {
+            return (applying.applied, applying.then);
+        }
+        let changes = image.changes_since(&before);
+        if !changes.brokers.is_empty() {
+            self.around.learn(image);
+        }
+        applying.take_topics(&changes);
+        applying.take_settings(&changes);
+        if let Some(hosted) = applying.hosted {
+            self.hosted.store(Arc::new(hosted));
+        }
+        // Last, so that a partition is not told to be elsewhere while it is on its way in.
+        self.image.store(Arc::clone(image));
+        (applying.applied, applying.then)
+    }
+}
+
+/// One image on its way in.
+struct Applying<'a, D: Disk, T> {
+    manager: &'a ReplicaManager<D, T>,
+    image: &'a MetadataImage,
+    now: Now,
+    /// What will be hosted, once anything has come or gone.
+    hosted: Option<Hosted<D>>,
+    /// The settings of topics that were asked for already.
+    settings: HashMap<Arc<str>, Arc<TopicSettings>>,
+    applied: Applied,
+    then: FollowUp,
+}
+
+impl<D: Disk, T> Applying<'_, D, T> {
+    fn take_topics(&mut self, changes: &ImageChanges) {
+        for topic in &changes.topics_deleted {
+            for (index, _) in topic.indexed() {
+                self.let_go(topic, index);
+            }
+        }
+        for change in &changes.topics_changed {
+            for partition in change.partitions() {
+                self.take_partition(&change.new, partition.index, partition.new);
+            }
+        }
+        for topic in &changes.topics_created {
+            for (index, partition) in topic.indexed() {
+                self.take_partition(topic, index, partition);
+            }
+        }
+    }
+
+    /// Topics of which a setting has changed, and all of them if it is one of the broker's that
+    /// topics fall back to. Each partition is told once.
+    fn take_settings(&mut self, changes: &ImageChanges) {
+        let local = ConfigResource::Broker(self.manager.around.local);
+        let is_ours = |it: &ConfigResource| *it == local || *it == ConfigResource::AllBrokers;
+        let of_all = changes.settings.iter().any(is_ours);
+        let topics: HashSet<&str> = changes
+            .settings
+            .iter()
+            .filter_map(|it| match it {
+                ConfigResource::Topic(name) => Some(&**name),
+                _ => None,
+            })
+            .collect();
+        if topics.is_empty() && !of_all {
+            return;
+        }
+        let hosted = self.manager.hosted.load();
+        let hosted = self.hosted.as_ref().unwrap_or(&hosted);
+        let affected: Vec<_> = hosted
+            .values()
+            .filter(|it| of_all || topics.contains(&*it.name().topic))
+            .cloned()
+            .collect();
+        for partition in affected {
+            let settings = self.settings_of(&partition.name().topic.clone());
+            partition.set_settings(settings);
+        }
+    }
+
+    fn take_partition(&mut self, topic: &TopicImage, index: PartitionIndex, it: &PartitionImage) {
+        let manager = self.manager;
+        if !it.is_replica(manager.around.local) {
+            self.let_go(topic, index);
+            return;
+        }
+        let name = TopicPartition::new(topic.name.clone(), index);
+        let known = self.hosted().get(&name).cloned();
+        let settings = self.settings_of(&topic.name);
+        let partition = known
+            .filter(|it| it.topic_id() == topic.id)
+            .unwrap_or_else(|| {
+                let key = PartitionKey(manager.keys.fetch_add(1, Ordering::Relaxed));
+                let around = Arc::clone(&manager.around);
+                let settings = Arc::clone(&settings);
+                Arc::new(Partition::new(
+                    key,
+                    name.clone(),
+                    topic.id,
+                    around,
+                    settings,
+                ))
+            });
+        let taken = self.take(&partition, topic, it, &settings);
+        match taken {
+            Ok(Became::Leader { is_new: true }) => self.applied.led.push(name.clone()),
+            Ok(Became::Follower { is_new: true, .. }) => self.applied.followed.push(name.clone()),
+            Ok(Became::Leader { .. } | Became::Follower { .. } | Became::Ignored) => {}
+            Err(error) => {
+                self.then
+                    .check(partition.key(), partition.go_offline(|_| true));
+                warn!(partition = %name, error = &error as &dyn Error, "partition is offline");
+                self.applied.not_taken.push((name.clone(), error));
+            }
+        }
+        let mut isr_check = manager.isr_check.lock();
+        isr_check.partition_changed(&partition, self.now.instant);
+        drop(isr_check);
+        self.hosted().insert(name, partition);
+    }
+
+    /// Gives a partition its log, and its role over it.
+    fn take(
+        &mut self,
+        partition: &Partition<D>,
+        topic: &TopicImage,
+        image: &PartitionImage,
+        settings: &TopicSettings,
+    ) -> Result<Became, NotTaken> {
+        let name = partition.name();
+        let id = Some(topic.id).filter(|id| !id.is_zero());
+        let logs = &self.manager.logs;
+        let log = logs.create(name, id, &settings.log, self.now.unix_ms)?;
+        {
+            // One that was there already may have been opened with others.
+            let mut log = log.lock();
+            if *log.config() != settings.log {
+                log.set_config(settings.log.clone());
+            }
+        }
+        let (became, checks) = partition.become_role(image, &log, self.now.instant);
+        self.then.check(partition.key(), checks);
+        let became = became?;
+        match became {
+            Became::Leader { is_new: true } => {
+                let (leader_epoch, isr) = (image.leader_epoch, &image.isr);
+                info!(partition = %name, %leader_epoch, ?isr, "partition is led here");
+            }
+            Became::Follower {
+                is_new: true,
+                leader,
+            } => {
+                let leader_epoch = image.leader_epoch;
+                info!(partition = %name, %leader_epoch, ?leader, "partition follows");
+            }
+            _ => {}
+        }
+        Ok(became)
+    }
+
+    /// A partition that is not placed here, if it was. (RE-012)
+    fn let_go(&mut self, topic: &TopicImage, index: PartitionIndex) {
+        let name = TopicPartition::new(topic.name.clone(), index);
+        let is_it = |it: &Arc<Partition<D>>| it.topic_id() == topic.id;
+        let hosted = self.manager.hosted.load();
+        let hosted = self.hosted.as_ref().unwrap_or(&hosted);
+        if !hosted.get(&name).is_some_and(is_it) {
+            return;
+        }
+        let Some(partition) = self.hosted().remove(&name) else {
+            return;
+        };
+        self.then.check(partition.key(), partition.remove());
+        self.manager
+            .isr_check
+            .lock()
+            .partition_gone(partition.key());
+        match self.manager.logs.delete(&name, self.now.instant) {
+            Ok(()) | Err(DeleteError::NotFound) => {}
+            Err(error @ DeleteError::Offline) => {
+                warn!(partition = %name, error = &error as &dyn Error, "log not deleted");
+            }
+        }
+        self.applied.removed.push(name);
+    }
+
+    /// What is hosted, to be changed.
+    fn hosted(&mut self) -> &mut Hosted<D> {
+        let now = &self.manager.hosted;
+        self.hosted.get_or_insert_with(|| (**now.load()).clone())
+    }
+
+    fn settings_of(&mut self, topic: &Arc<str>) -> Arc<TopicSettings> {
+        let ask = || Arc::new(self.manager.settings.settings_of(self.image, topic));
+        let known = self.settings.entry(Arc::clone(topic));
+        Arc::clone(known.or_insert_with(ask))
+    }
+}

@@ -1,0 +1,134 @@
+//! Requests that wait: how they begin to, what ends it, and when their time is up.
+
+use std::task::Waker;
+use std::time::Instant;
+
+use klamm_io::Disk;
+use klamm_purgatory::{DelayedOperation, Purgatory};
+
+use super::ReplicaManager;
+use crate::delayed_delete_records::{DelayedDeleteRecords, DeleteRecordsWait};
+use crate::delayed_fetch::{DelayedFetch, FetchWait};
+use crate::delayed_produce::{DelayedProduce, ProduceWait};
+use crate::finished::Finished;
+use crate::follow_up::{FollowUp, PartitionKey};
+
+/// Those who waited and are done, to be answered by the caller.
+type AllFinished<D, T> = Vec<Finished<<D as Disk>::File, T>>;
+
+impl<D: Disk, T> ReplicaManager<D, T> {
+    /// Lets an append wait. If it became safe meanwhile, it is in `finished` at once. (B2.5)
+    pub fn wait_produce(&self, wait: ProduceWait<D>, ticket: T, finished: &mut AllFinished<D, T>) {
+        let (keys, deadline) = (wait.keys(), wait.deadline);
+        let operation = DelayedProduce::new(wait, ticket);
+        enter(&self.produces, operation, &keys, deadline, finished);
+    }
+
+    /// Lets a fetch wait. If enough came meanwhile, it is in `finished` at once. (B3.2)
+    pub fn wait_fetch(&self, wait: FetchWait<D>, ticket: T, finished: &mut AllFinished<D, T>) {
+        let (keys, deadline) = (wait.keys(), wait.deadline);
+        let operation = DelayedFetch::new(wait, ticket);
+        enter(&self.fetches, operation, &keys, deadline, finished);
+    }
+
+    /// Lets a deletion of records wait. If the replicas have followed meanwhile, it is in
+    /// `finished` at once.
+    pub fn wait_delete_records(
+        &self,
+        wait: DeleteRecordsWait<D>,
+        ticket: T,
+        finished: &mut AllFinished<D, T>,
+    ) {
+        let (keys, deadline) = (wait.keys(), wait.deadline);
+        let operation = DelayedDeleteRecords::new(wait, ticket);
+        enter(&self.deletions, operation, &keys, deadline, finished);
+    }
+
+    /// Does what a call has left to do: looks who is ready by now and hands them back, and gives
+    /// proposals to the proposer. Call it without locks.
+    pub fn follow_up(&self, what: FollowUp, finished: &mut AllFinished<D, T>) {
+        let (checks, proposals) = what.into_parts();
+        for (key, checks) in checks {
+            if checks.produce {
+                self.produces.check(&key, finished);
+            }
+            if checks.fetch {
+                self.fetches.check(&key, finished);
+            }
+            if checks.delete_records {
+                self.deletions.check(&key, finished);
+            }
+        }
+        for proposal in proposals {
+            self.proposer.propose(proposal);
+        }
+    }
+
+    /// Does what is due by `now`: hands those back whose time is up, and looks at the in-sync
+    /// sets. Never blocks on the disk but for what expired fetches read.
+    pub fn advance(&self, now: Instant, finished: &mut AllFinished<D, T>) {
+        self.produces.advance(now, finished);
+        self.fetches.advance(now, finished);
+        self.deletions.advance(now, finished);
+        let then = self.check_isr(now);
+        self.follow_up(then, finished);
+    }
+
+    /// When [`ReplicaManager::advance`] next has something to do; `None` if nothing waits and no
+    /// partition that is led here has followers.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        earliest([
+            self.produces.next_deadline(),
+            self.fetches.next_deadline(),
+            self.deletions.next_deadline(),
+            self.isr_check.lock().next_deadline(),
+        ])
+    }
+
+    /// As [`ReplicaManager::next_deadline`], and wakes `waker` when it becomes earlier. There is
+    /// one waker; the last one given counts. It may be woken for nothing.
+    pub fn watch_next_deadline(&self, waker: &Waker) -> Option<Instant> {
+        earliest([
+            self.produces.watch_next_deadline(waker),
+            self.fetches.watch_next_deadline(waker),
+            self.deletions.watch_next_deadline(waker),
+            self.isr_check.lock().watch_next_deadline(waker),
+        ])
+    }
+
+    /// How many appends, fetches and deletions of records wait.
+    pub fn waiting(&self) -> Waiting {
+        Waiting {
+            produces: self.produces.delayed(),
+            fetches: self.fetches.delayed(),
+            deletions: self.deletions.delayed(),
+        }
+    }
+}
+
+/// How many requests wait, by what they wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Waiting {
+    /// Appends that are not safe yet.
+    pub produces: usize,
+    /// Fetches that have found too little.
+    pub fetches: usize,
+    /// Deletions that not all replicas have made.
+    pub deletions: usize,
+}
+
+fn enter<Op: DelayedOperation>(
+    purgatory: &Purgatory<PartitionKey, Op>,
+    operation: Op,
+    keys: &[PartitionKey],
+    deadline: Option<Instant>,
+    finished: &mut Vec<Op::Done>,
+) {
+    let entered = purgatory.try_complete_else_watch(operation, keys, deadline);
+    let done = entered.unwrap_or_else(|_| unreachable!("who waits has something to wait for"));
+    finished.extend(done);
+}
+
+fn earliest(deadlines: [Option<Instant>; 4]) -> Option<Instant> {
+    deadlines.into_iter().flatten().min()
+}

@@ -1,0 +1,102 @@
+//! Disks that refuse.
+
+use klamm_io::sim::{Fault, SimDisk};
+use klamm_io::{DiskErrorKind, DiskOperation};
+use klamm_replica::{AppendError, FetchError, Fetcher, NotServed, NotTaken, PartitionRole};
+
+use crate::support::{Bed, Placed, partition, produced, records, sized, wanted};
+
+fn of_logs(operation: DiskOperation) -> Fault {
+    Fault::on(operation).where_path(|path| path.extension().is_some_and(|it| it == "log"))
+}
+
+#[test]
+fn a_write_that_fails_takes_the_directory_offline_and_wakes_who_waits_there() {
+    let bed = Bed::on(SimDisk::new(0), &["/one", "/two"]);
+    bed.place("a-0", &Placed::on(&[1]));
+    bed.place("b-0", &Placed::on(&[1]));
+    bed.place("c-0", &Placed::on(&[1, 2]));
+    let directory = |name: &str| {
+        let log = bed.logs.get(&partition(name)).unwrap();
+        log.log_directory().to_owned()
+    };
+    assert_eq!(directory("a-0"), directory("c-0"));
+    assert_ne!(directory("a-0"), directory("b-0"));
+    assert!(bed.produce(-1, &[("c-0", records(1))], 7).0.is_none());
+
+    bed.disk
+        .inject(of_logs(DiskOperation::Write).under(directory("a-0")));
+    let refused = bed.append_one(1, "a-0", records(1));
+    assert!(matches!(refused, Err(AppendError::Log(_))));
+    let (ticket, results) = produced(bed.take_events());
+    assert_eq!(ticket, 7);
+    assert!(matches!(
+        results[0],
+        Err(AppendError::NotServed(NotServed::Offline))
+    ));
+    for name in ["a-0", "c-0"] {
+        assert_eq!(bed.status(name).role, PartitionRole::Offline);
+        let refused = bed.append_one(1, name, records(1));
+        assert!(matches!(
+            refused,
+            Err(AppendError::NotServed(NotServed::Offline))
+        ));
+    }
+    assert!(bed.append_one(1, "b-0", records(1)).is_ok());
+}
+
+#[test]
+fn a_full_disk_refuses_the_append_and_nothing_else() {
+    let bed = Bed::new();
+    bed.place("a-0", &Placed::on(&[1]));
+    bed.fill("a-0", 2);
+    bed.disk
+        .inject(of_logs(DiskOperation::Write).failing_with(DiskErrorKind::Full));
+    let refused = bed.append_one(1, "a-0", records(1));
+    assert!(matches!(refused, Err(AppendError::Log(_))));
+    assert_eq!(bed.read("a-0", 0), [0, 1]);
+    assert!(bed.append_one(1, "a-0", records(1)).is_ok());
+    assert_eq!(bed.read("a-0", 0), [0, 1, 2]);
+}
+
+#[test]
+fn a_read_that_the_disk_refuses_takes_the_directory_offline() {
+    let bed = Bed::new();
+    bed.place("a-0", &Placed::on(&[1]));
+    bed.append_one(1, "a-0", sized(9000)).unwrap();
+    bed.append_one(1, "a-0", sized(9000)).unwrap();
+    bed.disk.inject(of_logs(DiskOperation::Read).always());
+    let refused = bed.fetch_one(Fetcher::Consumer, wanted("a-0", 1));
+    assert!(matches!(refused, Err(FetchError::Read(_))));
+    assert_eq!(bed.status("a-0").role, PartitionRole::Offline);
+}
+
+#[test]
+fn re_015_a_log_that_cannot_be_made_leaves_its_partition_offline_and_no_other() {
+    let bed = Bed::new();
+    bed.place("a-0", &Placed::on(&[1]));
+    let full = Fault::on(DiskOperation::CreateDir).failing_with(DiskErrorKind::Full);
+    bed.disk.inject(full);
+    let (applied, _) = bed.place("b-0", &Placed::on(&[1]));
+    assert!(matches!(applied.not_taken[0].1, NotTaken::Create(_)));
+    assert_eq!(bed.status("b-0").role, PartitionRole::Offline);
+    assert!(bed.append_one(1, "a-0", records(1)).is_ok());
+    // It comes with the next change of its metadata.
+    bed.place("b-0", &Placed::on(&[1]).in_epoch(2));
+    assert!(bed.append_one(1, "b-0", records(1)).is_ok());
+}
+
+#[test]
+fn a_leader_epoch_that_cannot_be_written_leaves_the_partition_offline() {
+    let bed = Bed::new();
+    bed.place("a-0", &Placed::on(&[1]));
+    let epochs = |path: &std::path::Path| path.to_string_lossy().contains("leader-epoch");
+    bed.disk.inject(Fault::on_any().where_path(epochs).always());
+    let (applied, _) = bed.place("a-0", &Placed::on(&[1]).in_epoch(2));
+    assert!(matches!(applied.not_taken[0].1, NotTaken::Begin(_)));
+    let refused = bed.append_one(1, "a-0", records(1));
+    assert!(matches!(
+        refused,
+        Err(AppendError::NotServed(NotServed::Offline))
+    ));
+}

@@ -1,0 +1,145 @@
+//! `cargo xtask soak`: tests that gain by being done often, done as often as one likes.
+//!
+//! A soak is a test that plays so many rounds as `SOAK_ROUNDS` says, from seeds that begin with
+//! `SOAK_SEED`, and prints the seed of a failure. Without these variables it plays the few that
+//! `cargo xtask test` has time for. [`SOAKS`] is the list; one more is a line there.
+
+use anyhow::{Result, bail};
+use cargo_metadata::TargetKind;
+
+use crate::artifacts::{self, Artifact};
+use crate::command;
+use crate::workspace::Workspace;
+
+const ROUNDS: &str = "SOAK_ROUNDS";
+const SEED: &str = "SOAK_SEED";
+
+/// A test function that soaks.
+struct Soak {
+    /// What it is called on the command line.
+    name: &'static str,
+    package: &'static str,
+    /// The integration test that it is in.
+    test: &'static str,
+    function: &'static str,
+}
+
+const SOAKS: &[Soak] = &[
+    soak(
+        "log-manager-killed",
+        "klamm-log",
+        "kill",
+        "lg_116_killed_and_without_power_a_manager_keeps_what_it_acknowledged",
+    ),
+    soak(
+        "log-killed",
+        "klamm-log",
+        "kill",
+        "lg_116_killed_and_without_power_a_log_keeps_what_it_flushed",
+    ),
+];
+
+const fn soak(
+    name: &'static str,
+    package: &'static str,
+    test: &'static str,
+    function: &'static str,
+) -> Soak {
+    Soak {
+        name,
+        package,
+        test,
+        function,
+    }
+}
+
+/// What `cargo xtask soak` takes.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// The soak to run, by its name; without it all run, one after another.
+    soak: Option<String>,
+    /// How many rounds each plays.
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
+    rounds: u64,
+    /// The first seed.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// List the soaks and run none.
+    #[arg(long, conflicts_with = "soak")]
+    list: bool,
+}
+
+/// Lists the soaks, or runs those asked for. The first that fails ends the run.
+///
+/// # Errors
+/// One failed, and has said by which seed; there is none of that name.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    if options.list {
+        for soak in SOAKS {
+            println!("{:24} {}", soak.name, soak.package);
+        }
+        return Ok(());
+    }
+    let is_asked_for = |soak: &&Soak| options.soak.as_ref().is_none_or(|it| it == soak.name);
+    let soaks: Vec<_> = SOAKS.iter().filter(is_asked_for).collect();
+    if soaks.is_empty() {
+        bail!("there is no such soak; `cargo xtask soak --list` names them");
+    }
+    let workspace = Workspace::load()?;
+    for soak in soaks {
+        let program = build(&workspace, soak)?;
+        println!(
+            "--- {}: {} rounds from seed {}",
+            soak.name, options.rounds, options.seed
+        );
+        command::run(
+            program
+                .command()
+                .args([soak.function, "--exact", "--nocapture"])
+                .env(ROUNDS, options.rounds.to_string())
+                .env(SEED, options.seed.to_string()),
+        )?;
+    }
+    Ok(())
+}
+
+/// Builds the test that a soak is in; as `cargo xtask test` does, so that nothing is built twice.
+fn build(workspace: &Workspace, soak: &Soak) -> Result<Artifact> {
+    let arguments = [
+        "test",
+        "--all-features",
+        "--package",
+        soak.package,
+        "--test",
+        soak.test,
+        "--no-run",
+    ];
+    let mut programs = artifacts::build(workspace, &arguments, &TargetKind::Test)?;
+    let program = programs.pop();
+    let Some(program) = program else {
+        bail!("{} has no test `{}`", soak.package, soak.test);
+    };
+    let listed = command::output(program.command().args(["--list", "--format", "terse"]))?;
+    let listing = format!("{}: test", soak.function);
+    if !listed.lines().any(|line| line == listing) {
+        bail!(
+            "{} has no test function `{}`",
+            program.target,
+            soak.function
+        );
+    }
+    Ok(program)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::SOAKS;
+
+    #[test]
+    fn each_soak_has_its_own_name() {
+        let names: HashSet<_> = SOAKS.iter().map(|soak| soak.name).collect();
+        assert_eq!(names.len(), SOAKS.len());
+    }
+}
