@@ -11,7 +11,8 @@
 //!
 //! What decides is synchronous and without sockets: the order of a connection's requests
 //! (`pipeline`), the bounded queue (`request_queue`), the counts of connections (`quotas`). What
-//! moves bytes is one task a connection and one a listener.
+//! moves bytes is one task a connection and one a listener, and the handler that has just answered
+//! (`seat`).
 //!
 //! Read first: [`ServerConfig`], [`Received`], [`Responder`].
 

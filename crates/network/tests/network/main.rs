@@ -5,6 +5,7 @@ mod connections;
 mod framing;
 mod handlers;
 mod identity;
+mod limits;
 mod ordering;
 mod sending;
 mod support;

@@ -249,7 +249,7 @@ async fn ne_019_a_throttle_for_a_connection_that_is_gone_is_ignored() {
     assert_eq!(other.answer().await.0, 2);
 }
 
-/// Covers NE-012, NE-021.
+/// Covers NE-012, NE-021, B1.3.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn over_loopback_answers_keep_the_order_whatever_their_handlers_take() {
     use std::sync::Arc;
