@@ -119,9 +119,10 @@ impl Table {
     fn row(&mut self, what: &str, took: Duration, amount: Option<(usize, usize)>) {
         let ms = took.as_secs_f64() * 1000.0;
         let rate = amount.map_or(String::new(), |(records, bytes)| {
-            let per_second = |count: usize| count as f64 / took.as_secs_f64();
-            let (records, megabytes) = (per_second(records), per_second(bytes) / 1e6);
-            format!("{records:>12.0} records/s {megabytes:>8.0} MB/s")
+            let ms = took.as_millis().max(1);
+            let per_second = |count: usize| count as u128 * 1000 / ms;
+            let (records, megabytes) = (per_second(records), per_second(bytes) / 1_000_000);
+            format!("{records:>12} records/s {megabytes:>8} MB/s")
         });
         // Writing to a string does not fail.
         _ = writeln!(self.text, "{what:<20} {ms:>10.1} ms {rate}");

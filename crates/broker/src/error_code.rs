@@ -198,11 +198,9 @@ pub(crate) fn of_delete_topic(error: &DeleteTopicError, version: i16) -> ErrorCo
 /// What is answered where no producer id could be had. A producer tries again after that.
 pub(crate) fn of_producer_ids(error: &ProducerIdsError) -> ErrorCode {
     match error {
-        ProducerIdsError::Controller(ControllerError::NotController { .. })
-        | ProducerIdsError::Controller(ControllerError::Stopped)
-        | ProducerIdsError::Controller(ControllerError::TimedOut)
-        | ProducerIdsError::Controller(ControllerError::Quorum(_))
-        | ProducerIdsError::StaleEpoch(_) => ErrorCode::COORDINATOR_LOAD_IN_PROGRESS,
+        ProducerIdsError::Controller(_) | ProducerIdsError::StaleEpoch(_) => {
+            ErrorCode::COORDINATOR_LOAD_IN_PROGRESS
+        }
         ProducerIdsError::UsedUp { .. } => ErrorCode::UNKNOWN_SERVER_ERROR,
     }
 }

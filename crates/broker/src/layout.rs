@@ -160,6 +160,7 @@ mod tests {
             ..TopicRecord::default()
         };
         let partition = PartitionRecord {
+            partition_id: PartitionIndex::new(0),
             topic_id: Uuid::from_u128(7),
             replicas: vec![1.into()],
             isr: vec![1.into()],

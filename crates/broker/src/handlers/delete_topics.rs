@@ -7,6 +7,7 @@ use std::sync::Arc;
 use klamm_controller::{DeleteTopicError, DeleteTopics, DeletedTopic, TopicSelector};
 use klamm_io::{Clock, Disk};
 use klamm_network::Parked;
+use klamm_primitives::TopicId;
 use klamm_wire::messages::delete_topics::{
     DeletableTopicResult, DeleteTopicState, DeleteTopicsRequest, DeleteTopicsResponse,
 };
@@ -95,7 +96,7 @@ fn result(
 
 fn failed(asked: &TopicSelector, error_code: ErrorCode, message: &str) -> DeletableTopicResult {
     let (name, topic_id) = match asked {
-        TopicSelector::Name(name) => (Some((&**name).into()), Default::default()),
+        TopicSelector::Name(name) => (Some((&**name).into()), TopicId::ZERO),
         TopicSelector::Id(id) => (None, *id),
     };
     DeletableTopicResult {

@@ -18,7 +18,7 @@ use klamm_wire::messages::metadata::{
     MetadataRequest, MetadataRequestTopic, MetadataResponse, MetadataResponseBroker,
     MetadataResponseTopic,
 };
-use klamm_wire::{ApiKey, ErrorCode};
+use klamm_wire::{ApiKey, ErrorCode, UnknownTags};
 use tracing::debug;
 
 use self::describe::{Asker, describe, failed, is_internal, is_legal_name};
@@ -104,7 +104,7 @@ fn owned(request: &MetadataRequest) -> MetadataRequest {
     let topics = request.topics.as_ref();
     MetadataRequest {
         topics: topics.map(|topics| topics.iter().map(topic).collect()),
-        unknown_tags: Default::default(),
+        unknown_tags: UnknownTags::new(),
         ..*request
     }
 }

@@ -257,7 +257,7 @@ impl TopicDefaults {
                 "topic settings do not fit together, taking the defaults"
             );
             let defaults = self.settle(&self.values);
-            defaults.expect("the defaults have been checked")
+            defaults.unwrap_or_else(|_| unreachable!("the defaults have been checked"))
         })
     }
 

@@ -242,7 +242,7 @@ impl Values {
     /// A yes or no.
     ///
     /// # Panics
-    /// If the setting is none; as all the following, which are for one kind each.
+    /// If the setting is of another kind.
     pub fn bool(&self, name: &'static str) -> bool {
         match self.entry(name).value {
             Some(Value::Bool(value)) => value,
@@ -251,6 +251,9 @@ impl Values {
     }
 
     /// A number, if there is one.
+    ///
+    /// # Panics
+    /// If the setting is of another kind.
     pub fn number(&self, name: &'static str) -> Option<i64> {
         match self.entry(name).value {
             Some(Value::Number(value)) => Some(value),
@@ -260,6 +263,9 @@ impl Values {
     }
 
     /// A number that there is and that fits into the type.
+    ///
+    /// # Panics
+    /// If the setting may be nothing, or more than the type can say.
     pub fn whole<T: TryFrom<i64>>(&self, name: &'static str) -> T {
         let number = self.number(name).expect("a setting with a default");
         let fitting = T::try_from(number).ok();
@@ -278,6 +284,9 @@ impl Values {
     }
 
     /// A text, if there is one; an empty one counts as none.
+    ///
+    /// # Panics
+    /// If the setting is of another kind.
     pub fn text(&self, name: &'static str) -> Option<&str> {
         match &self.entry(name).value {
             Some(Value::Text(value)) => Some(value.as_str()).filter(|it| !it.is_empty()),
@@ -287,6 +296,9 @@ impl Values {
     }
 
     /// The elements of a list.
+    ///
+    /// # Panics
+    /// If the setting is of another kind.
     pub fn list(&self, name: &'static str) -> &[String] {
         match &self.entry(name).value {
             Some(Value::List(value)) => value,

@@ -114,7 +114,7 @@ fn batches_that_cannot_be_are_refused_by_their_fault() {
     assert_eq!(code(damaged.into()), ErrorCode::CORRUPT_MESSAGE);
     let large = "x".repeat(200);
     assert_eq!(code(batch(&[&large])), ErrorCode::MESSAGE_TOO_LARGE);
-    assert_eq!(code(Default::default()), ErrorCode::INVALID_RECORD);
+    assert_eq!(code(bytes::Bytes::new()), ErrorCode::INVALID_RECORD);
     assert_eq!(code(batch(&["a"])), ErrorCode::NONE);
 
     let zstd = BatchOptions {

@@ -36,7 +36,7 @@ fn what_was_acknowledged_is_there_after_a_restart() {
         let metadata = client.call(
             &MetadataRequest {
                 topics: None,
-                ..Default::default()
+                ..MetadataRequest::default()
             },
             12,
         );
