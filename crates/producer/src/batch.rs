@@ -15,7 +15,7 @@ use tracing::warn;
 
 use crate::buffer_pool::Memory;
 use crate::completion::{Completion, Outcome, Receipt};
-use crate::error::{DeliveryError, Failure};
+use crate::error::DeliveryError;
 use crate::interceptor::Acknowledged;
 use crate::record::RecordMetadata;
 

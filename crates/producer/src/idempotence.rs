@@ -75,6 +75,10 @@ struct Numbering {
     /// From which sequence on everything begins anew. Batches before it go on as they are: they
     /// may have been written, which a broker knows by the marks that they have.
     gap: Option<Sequence>,
+    /// Whether the broker has written a batch of this producer id. Until it has it takes any
+    /// sequence for the first, so that a second batch would be written before a first that has to
+    /// be sent again: they go one by one.
+    is_known: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,6 +97,7 @@ impl Numbering {
             in_flight: VecDeque::new(),
             unresolved: None,
             gap: None,
+            is_known: false,
         }
     }
 
@@ -113,6 +118,7 @@ impl Numbering {
             numbered.base = next;
             next = next.advance(numbered.count);
         }
+        self.is_known &= self.identity.producer_id == identity.producer_id;
         self.identity = identity;
         self.next = next;
         self.last_acked = None;
@@ -313,6 +319,7 @@ impl Idempotence {
             return;
         }
         let last = numbered.base.advance(numbered.count - 1);
+        numbering.is_known = true;
         let grows = numbering
             .last_acked
             .is_none_or(|acked| last.get().wrapping_sub(acked.get()) & i32::MAX < 1 << 30);
@@ -382,7 +389,7 @@ impl Idempotence {
     /// broker has a gap or has forgotten the producer, the epoch is raised before. (PR-105 to
     /// PR-108)
     pub(crate) fn may_retry(&mut self, error: SequenceError<'_>) -> bool {
-        let Some(numbering) = self.partitions.get(error.partition) else {
+        let Some(numbering) = self.partitions.get_mut(error.partition) else {
             return false;
         };
         let base = error.stamp.base_sequence;
@@ -390,6 +397,7 @@ impl Idempotence {
         match error.code {
             ErrorCode::UNKNOWN_PRODUCER_ID => {
                 // Without the log's start it is tried again until a broker tells it.
+                numbering.is_known = false;
                 if is_current && error.log_start_offset.get() >= 0 {
                     warn!(partition = %error.partition, "the broker forgot this producer");
                     self.ask_restart(error.partition, base);
@@ -428,9 +436,12 @@ impl DrainRules for Idempotence {
             }
             None => {
                 let is_stale = numbering.identity != self.identity;
+                let most = match numbering.is_known && !is_stale {
+                    true => IN_FLIGHT_MAX,
+                    false => 1,
+                };
                 numbering.unresolved.is_none()
-                    && numbering.in_flight.len() < IN_FLIGHT_MAX
-                    && (!is_stale || numbering.in_flight.is_empty())
+                    && numbering.in_flight.len() < most
                     && !self.restart.contains(partition)
             }
         }
@@ -449,7 +460,10 @@ impl DrainRules for Idempotence {
         };
         if numbering.identity != identity {
             // Nothing is in flight, as `may_take` has seen to.
+            let is_same_id = numbering.identity.producer_id == identity.producer_id;
+            let is_known = numbering.is_known && is_same_id;
             *numbering = Numbering::new(identity);
+            numbering.is_known = is_known;
         }
         let base = numbering.next;
         let count = record_count.cast_signed();

@@ -63,7 +63,8 @@ fn buffers_of_one_size_are_kept_and_others_are_not() {
     assert_eq!(pool.available(), 64 * 1024);
 
     let mut again = take(&pool, 1024);
-    assert_eq!(again.buffer().unwrap().as_ptr(), place);
+    let buffer = again.buffer().unwrap();
+    assert_eq!(buffer.as_ptr(), place);
     let mut other = take(&pool, 2 * 1024);
     assert_eq!(pool.available(), 61 * 1024);
     let buffer = other.buffer().unwrap();
