@@ -13,13 +13,13 @@ use tracing::{info, warn};
 use crate::accumulator::DrainRules;
 
 /// Orders sequences of one partition that are close to each other.
-pub(crate) trait SequenceOrder {
+pub(crate) trait SequenceOrder: Copy {
     /// Whether this sequence comes before another one; past the largest they go on at 0.
-    fn is_before(self, other: Self) -> bool;
+    fn is_before(&self, other: Self) -> bool;
 }
 
 impl SequenceOrder for Sequence {
-    fn is_before(self, other: Self) -> bool {
+    fn is_before(&self, other: Self) -> bool {
         let distance = other.get().wrapping_sub(self.get()) & i32::MAX;
         0 < distance && distance < 1 << 30
     }
@@ -235,22 +235,18 @@ impl Idempotence {
         if !self.identity.is_known() || !self.restart.iter().any(is_ready) {
             return Vec::new();
         }
-        match self.identity.producer_epoch.get().checked_add(1) {
-            Some(epoch) => {
-                self.identity.producer_epoch = epoch.into();
-                let Identity {
-                    producer_id,
-                    producer_epoch,
-                } = self.identity;
-                info!(%producer_id, %producer_epoch, "producer epoch raised");
-                self.restart_partitions()
-            }
-            None => {
-                // All epochs of this id are used up: the cluster is asked for another id.
-                self.identity = Identity::NONE;
-                Vec::new()
-            }
-        }
+        let Some(epoch) = self.identity.producer_epoch.get().checked_add(1) else {
+            // All epochs of this id are used up: the cluster is asked for another id.
+            self.identity = Identity::NONE;
+            return Vec::new();
+        };
+        self.identity.producer_epoch = epoch.into();
+        let Identity {
+            producer_id,
+            producer_epoch,
+        } = self.identity;
+        info!(%producer_id, %producer_epoch, "producer epoch raised");
+        self.restart_partitions()
     }
 
     fn restart_partitions(&mut self) -> Vec<Renumbered> {
@@ -428,36 +424,28 @@ impl DrainRules for Idempotence {
         let Some(numbering) = self.partitions.get(partition) else {
             return true;
         };
-        match stamp {
+        if let Some(stamp) = stamp {
             // A batch is sent again only when all before it have their outcome.
-            Some(stamp) => {
-                let first = numbering.in_flight.front();
-                first.is_none_or(|first| first.base == stamp.base_sequence)
-            }
-            None => {
-                let is_stale = numbering.identity != self.identity;
-                let most = match numbering.is_known && !is_stale {
-                    true => IN_FLIGHT_MAX,
-                    false => 1,
-                };
-                numbering.unresolved.is_none()
-                    && numbering.in_flight.len() < most
-                    && !self.restart.contains(partition)
-            }
+            let first = numbering.in_flight.front();
+            return first.is_none_or(|first| first.base == stamp.base_sequence);
         }
+        let is_stale = numbering.identity != self.identity;
+        let most = if numbering.is_known && !is_stale {
+            IN_FLIGHT_MAX
+        } else {
+            1
+        };
+        numbering.unresolved.is_none()
+            && numbering.in_flight.len() < most
+            && !self.restart.contains(partition)
     }
 
     fn stamp(&mut self, partition: &TopicPartition, record_count: u32) -> Option<ProducerStamp> {
         let identity = self.identity;
-        let numbering = match self.partitions.get_mut(partition) {
-            Some(numbering) => numbering,
-            None => {
-                let name = partition.clone();
-                self.partitions
-                    .entry(name)
-                    .or_insert_with(|| Numbering::new(identity))
-            }
-        };
+        let numbering = self
+            .partitions
+            .entry(partition.clone())
+            .or_insert_with(|| Numbering::new(identity));
         if numbering.identity != identity {
             // Nothing is in flight, as `may_take` has seen to.
             let is_same_id = numbering.identity.producer_id == identity.producer_id;

@@ -216,9 +216,10 @@ fn pr_062_ten_threads_with_random_sizes_all_finish() {
             scope.spawn(move || {
                 let mut rng = fastrand::Rng::with_seed(seed);
                 for _ in 0..50_000 {
-                    let size = match rng.bool() {
-                        true => BUFFER,
-                        false => rng.usize(1..5 * BUFFER),
+                    let size = if rng.bool() {
+                        BUFFER
+                    } else {
+                        rng.usize(1..5 * BUFFER)
                     };
                     match handle.block_on(pool.take(size)) {
                         Ok(mut memory) => {
