@@ -141,7 +141,7 @@ fn append_and_drain(criterion: &mut Criterion) {
                         (0..iterations)
                             .map(|_| {
                                 time(|| {
-                                    run(&pipeline, &mut drain, size, partitions, tasks, records)
+                                    run(&pipeline, &mut drain, size, partitions, tasks, records);
                                 })
                             })
                             .sum()

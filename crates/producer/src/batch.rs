@@ -21,6 +21,9 @@ use crate::record::RecordMetadata;
 
 mod split;
 
+/// A batch is some hundreds of bytes and moves between queues and requests: by its address.
+pub(crate) type Boxed = Box<Batch>;
+
 /// Learns what became of one record.
 pub(crate) type Callback = Box<dyn FnOnce(Result<RecordMetadata, DeliveryError>) + Send>;
 

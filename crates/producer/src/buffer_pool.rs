@@ -307,7 +307,7 @@ impl Future for Taking {
         if let Some(waiter) = waiting
             && !waiter.waker.will_wake(context.waker())
         {
-            waiter.waker = context.waker().clone();
+            waiter.waker.clone_from(context.waker());
         }
         Poll::Pending
     }

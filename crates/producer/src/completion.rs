@@ -183,27 +183,21 @@ impl Completion {
         if self.outcome.get().is_some() {
             return false;
         }
-        match *slot {
-            Some(slot) => {
-                let waiting = &mut waiters.wakers[slot];
-                if !waiting.as_ref().is_some_and(|known| known.will_wake(waker)) {
-                    *waiting = Some(waker.clone());
-                }
+        if let Some(slot) = *slot {
+            let waiting = &mut waiters.wakers[slot];
+            if !waiting.as_ref().is_some_and(|known| known.will_wake(waker)) {
+                *waiting = Some(waker.clone());
             }
-            None => {
-                let at = match waiters.free.pop() {
-                    Some(free) => {
-                        waiters.wakers[free] = Some(waker.clone());
-                        free
-                    }
-                    None => {
-                        waiters.wakers.push(Some(waker.clone()));
-                        waiters.wakers.len() - 1
-                    }
-                };
-                *slot = Some(at);
-            }
+            return true;
         }
+        let waiting = Some(waker.clone());
+        *slot = Some(if let Some(free) = waiters.free.pop() {
+            waiters.wakers[free] = waiting;
+            free
+        } else {
+            waiters.wakers.push(waiting);
+            waiters.wakers.len() - 1
+        });
         true
     }
 

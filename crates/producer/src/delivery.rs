@@ -58,13 +58,11 @@ impl Future for Delivery {
                 if waiting.poll(context).is_pending() {
                     return Poll::Pending;
                 }
-                match waiting.follow(*receipt) {
-                    Some(in_part) => *receipt = in_part,
-                    None => {
-                        let outcome = waiting.completion().record(*receipt);
-                        return Poll::Ready(outcome.expect("it is settled and not divided"));
-                    }
-                }
+                let Some(in_part) = waiting.follow(*receipt) else {
+                    let outcome = waiting.completion().record(*receipt);
+                    return Poll::Ready(outcome.expect("it is settled and not divided"));
+                };
+                *receipt = in_part;
             },
         }
     }
@@ -199,16 +197,17 @@ mod tests {
         assert!(failure(0).is_retriable() && !failure(1).is_retriable());
     }
 
+    struct Count(Arc<std::sync::atomic::AtomicUsize>);
+    impl std::task::Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        }
+    }
+
     #[test]
     fn a_dropped_future_leaves_no_waker_behind() {
         let completion = completion();
         let counted = Arc::new(std::sync::atomic::AtomicUsize::new(0));
-        struct Count(Arc<std::sync::atomic::AtomicUsize>);
-        impl std::task::Wake for Count {
-            fn wake(self: Arc<Self>) {
-                self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            }
-        }
         let waker = Waker::from(Arc::new(Count(Arc::clone(&counted))));
         let mut context = Context::from_waker(&waker);
         let (mut kept, mut dropped) = (delivery(&completion, 0), delivery(&completion, 1));

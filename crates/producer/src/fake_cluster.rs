@@ -22,7 +22,7 @@ use klamm_wire::messages::produce::{
     TopicProduceResponse,
 };
 use klamm_wire::{
-    ApiKey, ErrorCode, Listener, Offer, RequestFrame, Response, Versions, encode_response,
+    ApiKey, ApiSet, ErrorCode, Listener, Offer, RequestFrame, Response, Versions, encode_response,
 };
 
 /// What happens to a produce request.
@@ -84,8 +84,6 @@ struct FakeProducer {
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
     pub(crate) node: i32,
-    /// Which request it was in, of all produce requests.
-    pub(crate) request: usize,
     pub(crate) version: i16,
     pub(crate) acks: i16,
     pub(crate) timeout_ms: i32,
@@ -183,7 +181,7 @@ impl FakeCluster {
             listener: Listener::Broker,
             unstable: false,
             telemetry: false,
-            apis: klamm_wire::ApiSet::ALL,
+            apis: ApiSet::ALL,
         };
         let request = RequestFrame::parse(frame, &offer).expect("a request that brokers serve");
         let (id, version) = (request.header.correlation_id, request.version());
@@ -289,7 +287,6 @@ impl FakeCluster {
         request: &ProduceRequest,
     ) -> Reply {
         let fate = self.fates.pop_front().unwrap_or(Fate::Fair);
-        let number = self.produce_requests;
         self.produce_requests += 1;
         assert_eq!(request.transactional_id, None);
         let mut response = ProduceResponse {
@@ -327,7 +324,6 @@ impl FakeCluster {
                 }
                 let seen = Seen {
                     node,
-                    request: number,
                     version,
                     acks: request.acks,
                     timeout_ms: request.timeout_ms,
@@ -387,8 +383,8 @@ impl FakeCluster {
             }
             Fate::Close { written: false } | Fate::Silence { written: false } => {}
             Fate::WrittenButCode(code) => {
-                self.partition(name, index).append(seen, size);
-                answer.error_code = *code;
+                let appended = self.partition(name, index).append(seen, size);
+                answer.error_code = appended.err().unwrap_or(*code);
             }
             Fate::Refused(code, records) => {
                 answer.error_code = *code;

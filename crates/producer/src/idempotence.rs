@@ -13,13 +13,13 @@ use tracing::{info, warn};
 use crate::accumulator::DrainRules;
 
 /// Orders sequences of one partition that are close to each other.
-pub(crate) trait SequenceOrder {
+pub(crate) trait SequenceOrder: Copy {
     /// Whether this sequence comes before another one; past the largest they go on at 0.
-    fn is_before(self, other: Self) -> bool;
+    fn is_before(&self, other: Self) -> bool;
 }
 
 impl SequenceOrder for Sequence {
-    fn is_before(self, other: Self) -> bool {
+    fn is_before(&self, other: Self) -> bool {
         let distance = other.get().wrapping_sub(self.get()) & i32::MAX;
         0 < distance && distance < 1 << 30
     }
@@ -75,6 +75,10 @@ struct Numbering {
     /// From which sequence on everything begins anew. Batches before it go on as they are: they
     /// may have been written, which a broker knows by the marks that they have.
     gap: Option<Sequence>,
+    /// Whether the broker has written a batch of this producer id. Until it has it takes any
+    /// sequence for the first, so that a second batch would be written before a first that has to
+    /// be sent again: they go one by one.
+    is_known: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,6 +97,7 @@ impl Numbering {
             in_flight: VecDeque::new(),
             unresolved: None,
             gap: None,
+            is_known: false,
         }
     }
 
@@ -113,6 +118,7 @@ impl Numbering {
             numbered.base = next;
             next = next.advance(numbered.count);
         }
+        self.is_known &= self.identity.producer_id == identity.producer_id;
         self.identity = identity;
         self.next = next;
         self.last_acked = None;
@@ -229,22 +235,18 @@ impl Idempotence {
         if !self.identity.is_known() || !self.restart.iter().any(is_ready) {
             return Vec::new();
         }
-        match self.identity.producer_epoch.get().checked_add(1) {
-            Some(epoch) => {
-                self.identity.producer_epoch = epoch.into();
-                let Identity {
-                    producer_id,
-                    producer_epoch,
-                } = self.identity;
-                info!(%producer_id, %producer_epoch, "producer epoch raised");
-                self.restart_partitions()
-            }
-            None => {
-                // All epochs of this id are used up: the cluster is asked for another id.
-                self.identity = Identity::NONE;
-                Vec::new()
-            }
-        }
+        let Some(epoch) = self.identity.producer_epoch.get().checked_add(1) else {
+            // All epochs of this id are used up: the cluster is asked for another id.
+            self.identity = Identity::NONE;
+            return Vec::new();
+        };
+        self.identity.producer_epoch = epoch.into();
+        let Identity {
+            producer_id,
+            producer_epoch,
+        } = self.identity;
+        info!(%producer_id, %producer_epoch, "producer epoch raised");
+        self.restart_partitions()
     }
 
     fn restart_partitions(&mut self) -> Vec<Renumbered> {
@@ -313,6 +315,7 @@ impl Idempotence {
             return;
         }
         let last = numbered.base.advance(numbered.count - 1);
+        numbering.is_known = true;
         let grows = numbering
             .last_acked
             .is_none_or(|acked| last.get().wrapping_sub(acked.get()) & i32::MAX < 1 << 30);
@@ -382,7 +385,7 @@ impl Idempotence {
     /// broker has a gap or has forgotten the producer, the epoch is raised before. (PR-105 to
     /// PR-108)
     pub(crate) fn may_retry(&mut self, error: SequenceError<'_>) -> bool {
-        let Some(numbering) = self.partitions.get(error.partition) else {
+        let Some(numbering) = self.partitions.get_mut(error.partition) else {
             return false;
         };
         let base = error.stamp.base_sequence;
@@ -390,6 +393,7 @@ impl Idempotence {
         match error.code {
             ErrorCode::UNKNOWN_PRODUCER_ID => {
                 // Without the log's start it is tried again until a broker tells it.
+                numbering.is_known = false;
                 if is_current && error.log_start_offset.get() >= 0 {
                     warn!(partition = %error.partition, "the broker forgot this producer");
                     self.ask_restart(error.partition, base);
@@ -420,36 +424,34 @@ impl DrainRules for Idempotence {
         let Some(numbering) = self.partitions.get(partition) else {
             return true;
         };
-        match stamp {
+        if let Some(stamp) = stamp {
             // A batch is sent again only when all before it have their outcome.
-            Some(stamp) => {
-                let first = numbering.in_flight.front();
-                first.is_none_or(|first| first.base == stamp.base_sequence)
-            }
-            None => {
-                let is_stale = numbering.identity != self.identity;
-                numbering.unresolved.is_none()
-                    && numbering.in_flight.len() < IN_FLIGHT_MAX
-                    && (!is_stale || numbering.in_flight.is_empty())
-                    && !self.restart.contains(partition)
-            }
+            let first = numbering.in_flight.front();
+            return first.is_none_or(|first| first.base == stamp.base_sequence);
         }
+        let is_stale = numbering.identity != self.identity;
+        let most = if numbering.is_known && !is_stale {
+            IN_FLIGHT_MAX
+        } else {
+            1
+        };
+        numbering.unresolved.is_none()
+            && numbering.in_flight.len() < most
+            && !self.restart.contains(partition)
     }
 
     fn stamp(&mut self, partition: &TopicPartition, record_count: u32) -> Option<ProducerStamp> {
         let identity = self.identity;
-        let numbering = match self.partitions.get_mut(partition) {
-            Some(numbering) => numbering,
-            None => {
-                let name = partition.clone();
-                self.partitions
-                    .entry(name)
-                    .or_insert_with(|| Numbering::new(identity))
-            }
-        };
+        let numbering = self
+            .partitions
+            .entry(partition.clone())
+            .or_insert_with(|| Numbering::new(identity));
         if numbering.identity != identity {
             // Nothing is in flight, as `may_take` has seen to.
+            let is_same_id = numbering.identity.producer_id == identity.producer_id;
+            let is_known = numbering.is_known && is_same_id;
             *numbering = Numbering::new(identity);
+            numbering.is_known = is_known;
         }
         let base = numbering.next;
         let count = record_count.cast_signed();

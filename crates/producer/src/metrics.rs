@@ -151,14 +151,14 @@ impl Metrics {
     /// A batch is sent again.
     pub(crate) fn retried(&self, batch: &Batch, now: Instant) {
         self.traffic(batch, |traffic, records| {
-            traffic.retries.record(records, now)
+            traffic.retries.record(records, now);
         });
     }
 
     /// A batch failed.
     pub(crate) fn failed(&self, batch: &Batch, now: Instant) {
         self.traffic(batch, |traffic, records| {
-            traffic.errors.record(records, now)
+            traffic.errors.record(records, now);
         });
     }
 

@@ -181,7 +181,7 @@ impl Sender {
     fn fail_all(&mut self, now: Instant, failure: &Failure) {
         for mut batch in self.backlog.take_all() {
             self.fail_batch(now, &mut batch, failure.clone());
-            self.drop_batch(batch);
+            batch.release();
         }
         let mut in_flight = std::mem::take(&mut self.in_flight);
         for batch in in_flight.values_mut().flat_map(InFlight::batches_mut) {

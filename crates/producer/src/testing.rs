@@ -102,11 +102,12 @@ impl Drain {
             self.backlog.look(now, &OneNode, false, &mut self.found);
             let size_max = self.request_size_max;
             let codecs = &mut self.codecs;
-            let drained = match self.found.nodes.is_empty() {
-                true => Vec::new(),
-                false => self
-                    .backlog
-                    .drain(NODE, now, size_max, false, &mut (), codecs),
+            let drained = if self.found.nodes.is_empty() {
+                Vec::new()
+            } else {
+                let rules = &mut ();
+                self.backlog
+                    .drain(NODE, now, size_max, false, rules, codecs)
             };
             if drained.is_empty() {
                 return records;

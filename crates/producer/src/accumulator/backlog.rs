@@ -13,7 +13,7 @@ use klamm_primitives::{LeaderEpoch, Sequence, TopicPartition};
 use klamm_records::{CloseError, Codecs, ProducerStamp};
 
 use crate::accumulator::{PartitionQueue, RecordAccumulator};
-use crate::batch::Batch;
+use crate::batch::Boxed;
 
 /// Who leads a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +68,7 @@ pub(crate) struct Readiness {
     /// Topics that have something for a partition without a known leader.
     pub(crate) unknown_leaders: Vec<Arc<str>>,
     /// Batches whose delivery's time is over, taken out.
-    pub(crate) expired: Vec<Box<Batch>>,
+    pub(crate) expired: Vec<Boxed>,
 }
 
 impl Readiness {
@@ -86,7 +86,7 @@ impl Readiness {
 
 /// A batch on its way into a request.
 pub(crate) struct Drained {
-    pub(crate) batch: Box<Batch>,
+    pub(crate) batch: Boxed,
     /// Its bytes, or why it has none.
     pub(crate) sealed: Result<Bytes, CloseError>,
 }
@@ -219,7 +219,7 @@ impl Backlog {
     }
 
     /// Puts a batch back into its queue, to be sent again.
-    pub(crate) fn put_back(&self, batch: Box<Batch>) {
+    pub(crate) fn put_back(&self, batch: Boxed) {
         let queue = self.queue_of(batch.partition());
         if queue.put_back(batch) {
             self.accumulator.list(queue);
@@ -227,7 +227,7 @@ impl Backlog {
     }
 
     /// Puts the parts of a divided batch into the place of the whole, in their order.
-    pub(crate) fn put_parts_back(&self, parts: Vec<Box<Batch>>) {
+    pub(crate) fn put_parts_back(&self, parts: Vec<Boxed>) {
         for part in parts.into_iter().rev() {
             self.put_back(part);
         }
@@ -255,7 +255,7 @@ impl Backlog {
     }
 
     /// Takes out everything, in the order of each partition.
-    pub(crate) fn take_all(&mut self) -> Vec<Box<Batch>> {
+    pub(crate) fn take_all(&mut self) -> Vec<Boxed> {
         let new = std::mem::take(&mut *self.accumulator.listed.lock());
         let active = std::mem::take(&mut self.active);
         self.by_node.clear();

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use klamm_primitives::{PartitionIndex, TopicPartition};
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::batch::Batch;
+use crate::batch::Boxed;
 use crate::idempotence::SequenceOrder;
 
 /// The batches of one partition.
@@ -24,7 +24,7 @@ pub(crate) struct PartitionQueue {
 
 /// What the lock guards.
 pub(crate) struct QueueState {
-    pub(crate) batches: VecDeque<Box<Batch>>,
+    pub(crate) batches: VecDeque<Boxed>,
     /// Whether the sender knows of this queue.
     pub(crate) listed: bool,
     /// Nothing is taken out while a batch of this partition is in flight, where order rests on
@@ -83,12 +83,12 @@ impl PartitionQueue {
 
     /// Puts a batch back to be sent again: at the head or, where batches have sequences, behind
     /// those that come before it. (P7.2, PR-075)
-    pub(crate) fn put_back(&self, batch: Box<Batch>) -> bool {
+    pub(crate) fn put_back(&self, batch: Boxed) -> bool {
         let mut state = self.lock();
         let at = match batch.stamp() {
             None => 0,
             Some(stamp) => {
-                let comes_first = |queued: &Box<Batch>| {
+                let comes_first = |queued: &Boxed| {
                     queued
                         .stamp()
                         .is_some_and(|queued| queued.base_sequence.is_before(stamp.base_sequence))

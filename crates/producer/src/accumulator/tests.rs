@@ -11,6 +11,7 @@ use klamm_primitives::TopicPartition;
 use klamm_records::{Codecs, GzipLevel, RecordBatch};
 
 use super::*;
+use crate::batch::Boxed;
 use crate::completion::Outcome;
 use crate::interceptor::Interceptors;
 
@@ -46,7 +47,7 @@ impl Fixture {
             batch_size,
             compression: Compression::None,
             linger: Duration::from_millis(linger_ms),
-            delivery_timeout: Duration::from_secs(120),
+            delivery_timeout: Duration::from_mins(2),
             adaptive: true,
         })
     }
@@ -84,12 +85,12 @@ impl Fixture {
         self.now += Duration::from_millis(ms);
     }
 
-    fn drain(&mut self, size_max: usize) -> Vec<Box<Batch>> {
+    fn drain(&mut self, size_max: usize) -> Vec<Boxed> {
         self.ready();
         self.drain_from(NODE, size_max, false)
     }
 
-    fn drain_from(&mut self, node: NodeId, size_max: usize, mute: bool) -> Vec<Box<Batch>> {
+    fn drain_from(&mut self, node: NodeId, size_max: usize, mute: bool) -> Vec<Boxed> {
         let drained = self
             .backlog
             .drain(node, self.now, size_max, mute, &mut (), &mut self.codecs);
@@ -101,7 +102,7 @@ impl Fixture {
         batch.release();
     }
 
-    fn partitions(batches: &[Box<Batch>]) -> Vec<i32> {
+    fn partitions(batches: &[Boxed]) -> Vec<i32> {
         batches
             .iter()
             .map(|batch| batch.partition().partition.get())
@@ -193,7 +194,9 @@ fn a_record_larger_than_a_batch_has_one_of_its_own() {
             (Some(&b"key"[..]), Some(&[b'x'; 5_000][..]))
         );
         drop(records);
-        batches.into_iter().for_each(|batch| fixture.settle(batch));
+        for batch in batches {
+            fixture.settle(batch);
+        }
         assert_eq!(
             fixture.accumulator.pool().available(),
             fixture.accumulator.pool().total()
@@ -420,9 +423,10 @@ fn fullness_of_compressed_batches_is_estimated_so_that_few_are_too_large() {
     let (mut batches, mut too_large) = (0, 0);
     for _ in 0..30_000 {
         // Some of it compresses well, some not at all.
-        let value: Vec<u8> = match rng.bool() {
-            true => vec![b'a'; 100],
-            false => (0..100).map(|_| rng.u8(..)).collect(),
+        let value: Vec<u8> = if rng.bool() {
+            vec![b'a'; 100]
+        } else {
+            (0..100).map(|_| rng.u8(..)).collect()
         };
         fixture.append(0, &value);
         if fixture

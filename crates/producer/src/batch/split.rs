@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use klamm_records::{Codecs, HEADER_LEN, Header, RecordBatch, RecordBatchBuilder};
 
-use crate::batch::{Batch, BatchPlan, Content, Holding, Note};
+use crate::batch::{Batch, BatchPlan, Boxed, Content, Holding, Note};
 use crate::completion::{Completion, Outcome, Part};
 
 impl Batch {
@@ -21,7 +21,7 @@ impl Batch {
         mut self: Box<Self>,
         plan: BatchPlan,
         codecs: &mut Codecs,
-    ) -> Result<Vec<Box<Self>>, Box<Self>> {
+    ) -> Result<Vec<Boxed>, Boxed> {
         let Some(built) = self.divide(plan, codecs) else {
             return Err(self);
         };

@@ -63,7 +63,8 @@ fn buffers_of_one_size_are_kept_and_others_are_not() {
     assert_eq!(pool.available(), 64 * 1024);
 
     let mut again = take(&pool, 1024);
-    assert_eq!(again.buffer().unwrap().as_ptr(), place);
+    let buffer = again.buffer().unwrap();
+    assert_eq!(buffer.as_ptr(), place);
     let mut other = take(&pool, 2 * 1024);
     assert_eq!(pool.available(), 61 * 1024);
     let buffer = other.buffer().unwrap();
@@ -215,9 +216,10 @@ fn pr_062_ten_threads_with_random_sizes_all_finish() {
             scope.spawn(move || {
                 let mut rng = fastrand::Rng::with_seed(seed);
                 for _ in 0..50_000 {
-                    let size = match rng.bool() {
-                        true => BUFFER,
-                        false => rng.usize(1..5 * BUFFER),
+                    let size = if rng.bool() {
+                        BUFFER
+                    } else {
+                        rng.usize(1..5 * BUFFER)
                     };
                     match handle.block_on(pool.take(size)) {
                         Ok(mut memory) => {

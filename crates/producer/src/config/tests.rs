@@ -20,14 +20,11 @@ fn the_defaults_are_kafkas() {
     assert_eq!(config.batching.batch_size, 16_384);
     assert_eq!(config.batching.linger, Duration::from_millis(5));
     assert_eq!(config.batching.buffer_memory, 33_554_432);
-    assert_eq!(config.batching.max_block, Duration::from_millis(60_000));
+    assert_eq!(config.batching.max_block, Duration::from_mins(1));
     assert_eq!(config.batching.max_request_size, 1_048_576);
     assert_eq!(config.delivery, DeliveryRules::default());
-    assert_eq!(
-        config.delivery.delivery_timeout,
-        Duration::from_millis(120_000)
-    );
-    assert_eq!(config.client.request_timeout, Duration::from_millis(30_000));
+    assert_eq!(config.delivery.delivery_timeout, Duration::from_mins(2));
+    assert_eq!(config.client.request_timeout, Duration::from_secs(30));
     assert_eq!(
         (config.delivery.retries, config.client.max_in_flight),
         (2_147_483_647, 5)
@@ -35,7 +32,7 @@ fn the_defaults_are_kafkas() {
     assert!(config.delivery.idempotence && config.delivery.acks == Acks::All);
     assert_eq!(
         config.client.connections_max_idle,
-        Some(Duration::from_millis(540_000))
+        Some(Duration::from_mins(9))
     );
     assert!(config.warnings().is_empty());
 }

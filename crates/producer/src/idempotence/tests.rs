@@ -21,7 +21,6 @@ fn with_id() -> Idempotence {
 
 /// The sequence of a new batch of so many records.
 fn next(ids: &mut Idempotence, record_count: u32) -> i32 {
-    assert!(ids.may_take(&partition(), None));
     ids.stamp(&partition(), record_count)
         .unwrap()
         .base_sequence
@@ -130,6 +129,24 @@ fn pr_109_nothing_new_goes_while_a_batch_is_unclear() {
     ids.given_up(&partition(), 20.into());
     assert_eq!(ids.begin_turn().len(), 1);
     assert_eq!(ids.stamp(&partition(), 1), Some(stamp(1, 0)));
+}
+
+/// A broker that has nothing of a producer takes any sequence for its first.
+#[test]
+fn until_the_first_batch_is_written_batches_go_one_by_one() {
+    let mut ids = with_id();
+    assert!(ids.may_take(&partition(), None));
+    next(&mut ids, 10);
+    assert!(!ids.may_take(&partition(), None));
+    ack(&mut ids, 0, 0, 0);
+    for base in 0..5 {
+        assert!(ids.may_take(&partition(), None));
+        assert_eq!(next(&mut ids, 10), 10 + base * 10);
+    }
+    assert!(
+        !ids.may_take(&partition(), None),
+        "five is what a broker remembers"
+    );
 }
 
 #[test]

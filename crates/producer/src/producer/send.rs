@@ -37,6 +37,9 @@ impl From<SendError> for Stopped {
     }
 }
 
+/// A key and a value as bytes.
+type Serialized<'a> = (Option<&'a [u8]>, Option<&'a [u8]>);
+
 /// A record's serialized parts.
 #[derive(Clone, Copy)]
 struct Parts<'a> {
@@ -84,15 +87,17 @@ impl<K, V> Shared<K, V> {
         record: Record<K, V>,
         mut listener: Listener,
     ) -> Result<Delivery, SendError> {
-        let record = match self.interceptors.is_empty() {
-            true => record,
-            false => self.interceptors.on_send(record),
+        let record = if self.interceptors.is_empty() {
+            record
+        } else {
+            self.interceptors.on_send(record)
         };
         let needs_scratch =
             self.key_serializer.uses_scratch() || self.value_serializer.uses_scratch();
-        let mut scratch = match needs_scratch {
-            true => self.scratch.take(),
-            false => Scratch::default(),
+        let mut scratch = if needs_scratch {
+            self.scratch.take()
+        } else {
+            Scratch::default()
         };
         let sent = self
             .put_in_batch(&record, &mut scratch, &mut listener)
@@ -152,13 +157,12 @@ impl<K, V> Shared<K, V> {
         self.check_open()?;
         let topic = &record.topic;
         let mut deadline = None;
-        let known = match self.look_up(topic, record.partition()) {
-            Some(known) => known,
-            None => {
-                let until = *deadline.insert(self.deadline());
-                let found = self.await_topic(topic, record.partition(), until).await?;
-                found.map_err(|failure| Stopped::Record(record.partition(), failure))?
-            }
+        let known = if let Some(known) = self.look_up(topic, record.partition()) {
+            known
+        } else {
+            let until = *deadline.insert(self.deadline());
+            let found = self.await_topic(topic, record.partition(), until).await?;
+            found.map_err(|failure| Stopped::Record(record.partition(), failure))?
         };
         let (key, value) = self.serialize(record, scratch)?;
         let parts = Parts {
@@ -187,7 +191,7 @@ impl<K, V> Shared<K, V> {
         &self,
         record: &'a Record<K, V>,
         scratch: &'a mut Scratch,
-    ) -> Result<(Option<&'a [u8]>, Option<&'a [u8]>), SendError> {
+    ) -> Result<Serialized<'a>, SendError> {
         let target = Target {
             topic: &record.topic,
             headers: &record.headers,
@@ -369,13 +373,11 @@ impl<K, V> Shared<K, V> {
                 let now = self.time.now();
                 let waited = now.saturating_duration_since(start);
                 self.metrics.waited_for_memory(waited, taken.is_none(), now);
-                match taken {
-                    Some(taken) => taken.map_err(|error| self.no_memory(error, size))?,
-                    None => {
-                        let failure = Failure::BufferExhausted { size, waited };
-                        return Err(Stopped::Record(None, failure));
-                    }
-                }
+                let Some(taken) = taken else {
+                    let failure = Failure::BufferExhausted { size, waited };
+                    return Err(Stopped::Record(None, failure));
+                };
+                taken.map_err(|error| self.no_memory(error, size))?
             }
             Err(error) => return Err(self.no_memory(error, size)),
         };

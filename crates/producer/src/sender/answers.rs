@@ -59,7 +59,7 @@ impl Sender {
                     append_time_ms: -1,
                 };
                 self.settle(&mut batch, outcome);
-                self.drop_batch(batch);
+                batch.release();
             }
             return;
         }
@@ -67,7 +67,7 @@ impl Sender {
             Ok(response) => {
                 let throttle = response.throttle_time_ms;
                 self.shared.metrics.throttled(throttle, now);
-                self.learn_leaders(&in_flight, answer.version, &response, client);
+                Self::learn_leaders(&in_flight, answer.version, &response, client);
                 self.apply(now, &mut in_flight, answer.version, response, client);
                 // What the broker passed over was perhaps written, perhaps not.
                 let code = ErrorCode::NETWORK_EXCEPTION;
@@ -145,7 +145,6 @@ impl Sender {
     /// Takes in newer leaders that the answer names, so that batches go to them at once. (P7.7,
     /// PR-078)
     fn learn_leaders(
-        &self,
         in_flight: &InFlight,
         version: i16,
         response: &ProduceResponse,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use klamm_primitives::{PartitionIndex, Sequence, TopicId, TopicPartition};
 use klamm_records::ProducerStamp;
 
-use crate::batch::Batch;
+use crate::batch::{Batch, Boxed};
 use crate::error::Failure;
 use crate::sender::Sender;
 
@@ -14,7 +14,7 @@ use crate::sender::Sender;
 /// the network may still hold it. (P7.6, C070)
 pub(super) struct InFlight {
     /// In the order of the request; a batch that was answered is taken out.
-    batches: Vec<Option<Box<Batch>>>,
+    batches: Vec<Option<Boxed>>,
     /// When the oldest batch without an outcome was begun.
     oldest: Option<Instant>,
     /// Ids of the topics, where the answer names topics by them.
@@ -24,7 +24,7 @@ pub(super) struct InFlight {
 }
 
 impl InFlight {
-    pub(super) fn new(batches: Vec<Box<Batch>>, topic_ids: Vec<(TopicId, Arc<str>)>) -> Self {
+    pub(super) fn new(batches: Vec<Boxed>, topic_ids: Vec<(TopicId, Arc<str>)>) -> Self {
         let mut in_flight = Self {
             batches: batches.into_iter().map(Some).collect(),
             oldest: None,
@@ -49,13 +49,13 @@ impl InFlight {
     }
 
     /// Those that were not answered one by one.
-    pub(super) fn into_batches(self) -> Vec<Box<Batch>> {
+    pub(super) fn into_batches(self) -> Vec<Boxed> {
         self.batches.into_iter().flatten().collect()
     }
 
     /// Takes out the batch of a partition.
-    pub(super) fn take(&mut self, topic: &str, partition: PartitionIndex) -> Option<Box<Batch>> {
-        let is_it = |batch: &Option<Box<Batch>>| {
+    pub(super) fn take(&mut self, topic: &str, partition: PartitionIndex) -> Option<Boxed> {
+        let is_it = |batch: &Option<Boxed>| {
             batch.as_ref().is_some_and(|batch| {
                 let name = batch.partition();
                 name.partition == partition && *name.topic == *topic
@@ -118,9 +118,9 @@ impl Sender {
     }
 
     /// Fails a batch that was taken out of its queue because its time is over.
-    pub(super) fn expire_queued(&mut self, mut batch: Box<Batch>, now: Instant) {
+    pub(super) fn expire_queued(&mut self, mut batch: Boxed, now: Instant) {
         self.expire(&mut batch, now);
-        self.drop_batch(batch);
+        batch.release();
     }
 
     /// Fails a batch whose time is over. If it was ever sent it may have been written, so its

@@ -33,7 +33,7 @@ impl Sender {
         }
         if batch.is_done() {
             // It expired, or the producer failed, while it was out.
-            return self.drop_batch(batch);
+            return batch.release();
         }
         match verdict.code {
             // A batch that was written before is written. (P7.4)
@@ -56,7 +56,7 @@ impl Sender {
             append_time_ms: response.map_or(-1, |response| response.log_append_time_ms),
         };
         self.settle(&mut batch, outcome);
-        self.drop_batch(batch);
+        batch.release();
     }
 
     /// Whether a batch is worth another attempt, and has attempts and time left.
@@ -114,9 +114,9 @@ impl Sender {
                 }
                 // Whoever waits for the whole from now on waits for the parts.
                 let incomplete = self.accumulator.incomplete();
-                parts
-                    .iter()
-                    .for_each(|part| incomplete.add(part.completion()));
+                for part in &parts {
+                    incomplete.add(part.completion());
+                }
                 incomplete.remove(&whole);
                 self.backlog.put_parts_back(parts);
             }
@@ -141,7 +141,7 @@ impl Sender {
             let failure = Failure::Broker { code, message };
             self.fail_for_good(now, failure.clone());
             self.fail_batch(now, &mut batch, failure);
-            return self.drop_batch(batch);
+            return batch.release();
         }
         if code.is_retriable() {
             // Attempts or time are used up, which says nothing about the broker's log. (PR-112)
@@ -149,11 +149,11 @@ impl Sender {
                 idempotence.given_up(batch.partition(), stamp.base_sequence);
             }
             self.fail_batch(now, &mut batch, Failure::Broker { code, message });
-            return self.drop_batch(batch);
+            return batch.release();
         }
         match code {
             ErrorCode::TOPIC_AUTHORIZATION_FAILED => {
-                self.refuse(now, batch, Failure::TopicUnauthorized)
+                self.refuse(now, batch, Failure::TopicUnauthorized);
             }
             ErrorCode::INVALID_TOPIC_EXCEPTION => self.refuse(now, batch, Failure::InvalidTopic),
             ErrorCode::MESSAGE_TOO_LARGE => self.refuse(now, batch, Failure::RecordRefusedForSize),
@@ -175,7 +175,7 @@ impl Sender {
         }
         self.shared.metrics.failed(&batch, now);
         self.settle(&mut batch, outcome);
-        self.drop_batch(batch);
+        batch.release();
     }
 
     /// Tells a failure to all records of a batch; its sequences are the caller's.
@@ -190,11 +190,6 @@ impl Sender {
     pub(super) fn settle(&self, batch: &mut Batch, outcome: Outcome) {
         batch.settle(outcome, &*self.shared.interceptors);
         self.accumulator.incomplete().remove(batch.completion());
-    }
-
-    /// Gives the memory of a batch back that has its outcome.
-    pub(super) fn drop_batch(&self, batch: Box<Batch>) {
-        batch.release();
     }
 }
 

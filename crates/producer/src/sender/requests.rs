@@ -12,7 +12,7 @@ use klamm_wire::messages::produce::{PartitionProduceData, ProduceRequest, TopicP
 use klamm_wire::{Records, Versions};
 
 use crate::accumulator::Drained;
-use crate::batch::Batch;
+use crate::batch::Boxed;
 use crate::config::Acks;
 use crate::error::Failure;
 use crate::sender::Sender;
@@ -69,7 +69,7 @@ impl Sender {
                 max: if has_ids { ALL.max } else { BY_ID - 1 },
             }),
         };
-        let batches: Vec<Box<Batch>> = sealed.into_iter().map(|(batch, _)| batch).collect();
+        let batches: Vec<Boxed> = sealed.into_iter().map(|(batch, _)| batch).collect();
         let sent = client.send(node, &request, options, now);
         drop(request);
         let Ok(id) = sent else {
@@ -101,17 +101,14 @@ impl Sender {
 
     /// A batch that was taken out and not sent after all keeps its place, its mark and its
     /// attempts.
-    fn put_back_unsent(&mut self, batch: Box<Batch>) {
+    fn put_back_unsent(&mut self, batch: Boxed) {
         if self.rules.mute {
             self.backlog.unmute(batch.partition());
         }
         self.backlog.put_back(batch);
     }
 
-    fn request(
-        &self,
-        sealed: &[(Box<Batch>, Bytes)],
-    ) -> (ProduceRequest, Vec<(TopicId, Arc<str>)>) {
+    fn request(&self, sealed: &[(Boxed, Bytes)]) -> (ProduceRequest, Vec<(TopicId, Arc<str>)>) {
         let mut places: HashMap<&str, usize> = HashMap::new();
         let mut topic_data: Vec<TopicProduceData> = Vec::new();
         let mut topic_ids = Vec::new();

@@ -96,6 +96,8 @@ async fn a_byte_record_allocates_nothing_of_its_own() {
         without += u32::from(allocated == 0);
     }
     producer.flush().await.unwrap();
+    let written = server.cluster().partition("t", 0).log.len();
+    assert_eq!(written, RECORDS as usize + 1);
     // 16 KiB hold some 150 such records.
     let batches = u64::from(RECORDS / 140);
     assert!(

@@ -19,7 +19,7 @@ async fn a_flush_does_not_wait_for_company() {
     let server = server(2).await;
     let producer = producer(
         config(&server)
-            .linger(Duration::from_secs(60))
+            .linger(Duration::from_mins(1))
             .delivery_timeout(Duration::from_secs(100)),
     )
     .await;
@@ -63,7 +63,7 @@ async fn a_flush_reports_what_failed_meanwhile() {
 async fn closing_sends_what_is_there_and_takes_no_more() {
     let server = server(1).await;
     let settings = config(&server)
-        .linger(Duration::from_secs(60))
+        .linger(Duration::from_mins(1))
         .delivery_timeout(Duration::from_secs(100));
     let producer = producer(settings).await;
     let delivery = producer.send(record()).await.unwrap();
@@ -106,7 +106,7 @@ async fn closing_ends_within_its_limit_whatever_the_brokers_do() {
 async fn a_producer_that_is_dropped_sends_what_it_had() {
     let server = server(1).await;
     let settings = config(&server)
-        .linger(Duration::from_secs(60))
+        .linger(Duration::from_mins(1))
         .delivery_timeout(Duration::from_secs(100));
     let producer = producer(settings).await;
     let delivery = producer.send(record()).await.unwrap();

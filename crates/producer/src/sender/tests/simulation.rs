@@ -45,7 +45,7 @@ fn run(seed: u64, idempotent: bool) -> (usize, usize) {
     let config = config
         .batch_size(rng.usize(1..400))
         .linger(Duration::from_millis(rng.u64(0..20)))
-        .request_timeout(Duration::from_millis(1_000))
+        .request_timeout(Duration::from_secs(1))
         .delivery_timeout(Duration::from_millis(rng.u64(1_100..20_000)))
         .set("compression.type", codec)
         .unwrap();
@@ -78,7 +78,7 @@ fn run(seed: u64, idempotent: bool) -> (usize, usize) {
     // No more faults: all must come to an end.
     world.cluster.fates.clear();
     world.down.clear();
-    world.run(Duration::from_secs(60));
+    world.run(Duration::from_mins(1));
     world.assert_at_rest();
 
     let (mut acked, mut failed) = (0, 0);
