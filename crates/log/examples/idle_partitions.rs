@@ -98,7 +98,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let stopped = SystemClock.now();
 
     println!("{count} partitions, after a clean stop");
-    let processor = processor_after - processor_before;
+    let processor = processor_after.saturating_sub(processor_before);
     println!(
         "start: {:?}, {processor:?} of the processors",
         opened - begin
