@@ -5,6 +5,7 @@
 
 use std::error::Error;
 use std::path::Path;
+use std::time::Duration;
 
 use klamm_io::{Clock, RealDisk, SystemClock};
 use klamm_log::{LogConfig, LogManager, ManagerOptions, Now, Owner, Wiring};
@@ -67,17 +68,29 @@ fn memory() -> Result<u64, Box<dyn Error>> {
     Ok(kib.ok_or("no such line")?.parse::<u64>()? << 10)
 }
 
+/// Processor time that this process has taken: what a start costs however busy the machine is.
+fn processor_time() -> Result<Duration, Box<dyn Error>> {
+    /// Linux counts in hundredths of a second.
+    const TICK: Duration = Duration::from_millis(10);
+    let stat = std::fs::read_to_string("/proc/self/stat")?;
+    // Behind the name, which is in parentheses: state, ten numbers, then user and system time.
+    let (_, behind_name) = stat.rsplit_once(')').ok_or("no name")?;
+    let fields = behind_name.split_whitespace().skip(11).take(2);
+    let ticks: Vec<u32> = fields.map(str::parse).collect::<Result<_, _>>()?;
+    Ok(TICK * ticks.iter().sum())
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let count = std::env::args().nth(1);
     let count = count.map_or(Ok(100), |it| it.parse())?;
     let directory = tempfile::tempdir()?;
     fill(directory.path(), count)?;
 
-    let memory_before = memory()?;
+    let (memory_before, processor_before) = (memory()?, processor_time()?);
     let begin = SystemClock.now();
     let manager = open(directory.path())?;
     let opened = SystemClock.now();
-    let memory_after = memory()?;
+    let (memory_after, processor_after) = (memory()?, processor_time()?);
     let descriptors = std::fs::read_dir("/proc/self/fd")?.count();
     assert_eq!(manager.len(), count);
     let stopping = SystemClock.now();
@@ -85,7 +98,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let stopped = SystemClock.now();
 
     println!("{count} partitions, after a clean stop");
-    println!("start: {:?}", opened - begin);
+    let processor = processor_after.saturating_sub(processor_before);
+    println!(
+        "start: {:?}, {processor:?} of the processors",
+        opened - begin
+    );
     let each = memory_after.saturating_sub(memory_before) / count as u64;
     println!("memory: {each} bytes each");
     println!("descriptors: {descriptors} in all");
