@@ -36,6 +36,7 @@ fn re_031_other_acks_are_refused_for_each_partition_and_nothing_is_written() {
     assert_eq!(bed.offsets("b-0").log_end, Offset::ZERO);
 }
 
+/// Covers B2.3.
 #[test]
 fn re_032_the_answer_has_first_and_last_offset_log_start_and_append_time() {
     let bed = Bed::new();
@@ -65,6 +66,7 @@ fn re_032_the_answer_has_first_and_last_offset_log_start_and_append_time() {
     assert_eq!(dated.log_append_time_ms, Some(bed.now().unix_ms));
 }
 
+/// Covers B5.3.
 #[test]
 fn re_033_too_few_in_sync_refuse_acks_all_and_write_nothing() {
     let bed = two();

@@ -36,7 +36,7 @@ fn transactional(producer: i64, sequence: i32) -> BatchOptions {
     }
 }
 
-/// Covers RE-076.
+/// Covers B3.1.
 #[test]
 fn re_076_each_reader_sees_up_to_its_bound() {
     let bed = Bed::new();

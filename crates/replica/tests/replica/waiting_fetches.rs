@@ -74,6 +74,20 @@ fn re_014_a_change_of_the_leader_or_of_its_epoch_answers_at_once() {
 }
 
 #[test]
+fn pu_052_it_waits_under_each_of_its_partitions_and_for_no_longer_than_it_asked_to() {
+    let bed = Bed::new();
+    bed.place("a-0", &Placed::on(&[1]));
+    bed.place("b-0", &Placed::on(&[1]));
+    for (at, name) in [(0, "a-0"), (1, "b-0")] {
+        waits(&bed, 1, vec![wanted("a-0", at), wanted("b-0", 0)]);
+        assert_eq!(tickets(&bed.fill(name, 1)), [1]);
+    }
+    waits(&bed, 1, vec![wanted("a-0", 1), wanted("b-0", 1)]);
+    assert!(bed.pass(millis(9_999)).is_empty());
+    assert_eq!(found(bed.pass(millis(1))), [[0_i64; 0], [0; 0]]);
+}
+
+#[test]
 fn pu_053_whatever_makes_a_partition_unfit_answers_at_once() {
     let is = |expected: NotServed, done: Vec<Done>| {
         let (_, results) = fetched(done);

@@ -1,10 +1,11 @@
 //! Appends that wait until they are safe.
 
-use klamm_replica::{AppendError, NotServed};
+use klamm_records::Codecs;
+use klamm_replica::{AppendError, AppendOutcome, Fetcher, NotServed};
 
 use crate::support::{
     AppendResult, Bed, Done, Placed, append_request, batch, idempotent, millis, min_isr, offset,
-    produced, records, secs, tickets,
+    patient, produced, records, secs, tickets, wanted,
 };
 
 fn three() -> Bed {
@@ -24,7 +25,7 @@ fn result(done: Vec<Done>) -> AppendResult {
     produced(done).1.remove(0)
 }
 
-/// Covers RE-071, PU-049, B2.6.
+/// Covers RE-071, PU-049, B2.6, B5.2.
 #[test]
 fn pu_049_it_is_done_when_the_mark_has_reached_the_offset_behind_its_last_record() {
     let bed = three();
@@ -190,6 +191,22 @@ fn pu_062_a_partitions_events_reach_what_waits_for_it_and_no_more() {
     assert!(bed.produce(-1, &[("b-0", records(1))], 2).0.is_none());
     assert_eq!(tickets(&bed.follow("b-0", 2, 1)), [2]);
     assert_eq!(bed.manager.waiting().produces, 1);
+}
+
+/// Covers RE-040.
+#[test]
+fn an_append_wakes_others_only_once_its_own_answer_was_given() {
+    let bed = Bed::new();
+    bed.place("a-0", &Placed::on(&[1]));
+    let request = patient(Fetcher::Consumer, 1, vec![wanted("a-0", 0)]);
+    assert!(bed.fetch(request, 5).0.is_none());
+    let request = append_request(-1, &[("a-0", records(1))]);
+    let (outcome, then) = bed
+        .manager
+        .append(request, &mut Codecs::default(), bed.now());
+    assert!(matches!(outcome, AppendOutcome::Done(_)));
+    assert_eq!(bed.manager.waiting().fetches, 1);
+    assert_eq!(tickets(&bed.follow_up(then)), [5]);
 }
 
 #[test]
