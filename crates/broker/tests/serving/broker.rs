@@ -30,7 +30,7 @@ pub(crate) struct TestBroker {
     broker: Option<Broker<TcpNet, RealDisk, SystemClock>>,
     directory: PathBuf,
     /// Removed last; none for a broker that shares another's.
-    _own: Option<TempDir>,
+    own_directory: Option<TempDir>,
 }
 
 impl TestBroker {
@@ -38,7 +38,7 @@ impl TestBroker {
     pub(crate) fn start(assignments: &[&str]) -> Self {
         let own = tempfile::tempdir().unwrap();
         let mut broker = Self::start_in(own.path(), assignments).unwrap();
-        broker._own = Some(own);
+        broker.own_directory = Some(own);
         broker
     }
 
@@ -55,7 +55,7 @@ impl TestBroker {
             runtime,
             broker: Some(broker),
             directory: directory.to_owned(),
-            _own: None,
+            own_directory: None,
         })
     }
 
@@ -63,7 +63,7 @@ impl TestBroker {
     pub(crate) fn restart(mut self) -> Self {
         self.stop();
         let mut broker = Self::start_in(&self.directory, &[]).unwrap();
-        broker._own = self._own.take();
+        broker.own_directory = self.own_directory.take();
         broker
     }
 
