@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     pub(crate) set: Vec<String>,
 
     /// What is logged: a level (error, warn, info, debug, trace), also by module
-    /// (`info,klamm_network=debug`) [default: KLAMM_LOG, else RUST_LOG, else info]
+    /// (`info,klamm_network=debug`) [default: `KLAMM_LOG`, else `RUST_LOG`, else info]
     #[arg(long, value_name = "FILTER")]
     pub(crate) log: Option<String>,
 

@@ -41,7 +41,7 @@ impl Head {
     }
 
     /// Encodes an answer; `None` if that cannot be, which is this broker's own mistake.
-    fn encode<M: klamm_wire::Response>(&self, answer: &M) -> Option<Encoded> {
+    fn encode<M: klamm_wire::Response>(self, answer: &M) -> Option<Encoded> {
         match encode_response(self.correlation_id, answer, self.version) {
             Ok(encoded) => Some(encoded),
             Err(error) => {

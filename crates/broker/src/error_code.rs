@@ -41,13 +41,6 @@ pub(crate) fn of_append(error: &AppendError) -> ErrorCode {
 /// What is answered for a batch that may not be appended.
 pub(crate) fn of_validation(error: &ValidationError) -> ErrorCode {
     match error {
-        ValidationError::NoBatch
-        | ValidationError::SeveralBatches
-        | ValidationError::LegacyMagic { .. }
-        | ValidationError::BaseOffset { .. }
-        | ValidationError::Count { .. }
-        | ValidationError::Control
-        | ValidationError::Sequence { .. } => ErrorCode::INVALID_RECORD,
         ValidationError::Batch(error) => of_batch(error),
         ValidationError::ZstdNotAllowed => ErrorCode::UNSUPPORTED_COMPRESSION_TYPE,
         ValidationError::LogAppendTime => ErrorCode::INVALID_TIMESTAMP,
@@ -55,7 +48,14 @@ pub(crate) fn of_validation(error: &ValidationError) -> ErrorCode {
         ValidationError::Failures(failures) if failures.any_timestamp => {
             ErrorCode::INVALID_TIMESTAMP
         }
-        ValidationError::Failures(_) => ErrorCode::INVALID_RECORD,
+        ValidationError::NoBatch
+        | ValidationError::SeveralBatches
+        | ValidationError::LegacyMagic { .. }
+        | ValidationError::BaseOffset { .. }
+        | ValidationError::Count { .. }
+        | ValidationError::Control
+        | ValidationError::Sequence { .. }
+        | ValidationError::Failures(_) => ErrorCode::INVALID_RECORD,
         ValidationError::Rebuild(_) => ErrorCode::UNKNOWN_SERVER_ERROR,
     }
 }
@@ -148,11 +148,12 @@ pub(crate) fn of_delete_records(error: &DeleteRecordsError) -> ErrorCode {
 /// What is answered where the controller did nothing about a request.
 pub(crate) fn of_controller(error: &ControllerError) -> ErrorCode {
     match error {
-        ControllerError::NotController { .. } => ErrorCode::NOT_CONTROLLER,
+        // One that has stopped may be found elsewhere, or here when it is up again.
+        ControllerError::NotController { .. } | ControllerError::Stopped => {
+            ErrorCode::NOT_CONTROLLER
+        }
         ControllerError::TimedOut => ErrorCode::REQUEST_TIMED_OUT,
         ControllerError::Quorum(error) => of_propose(error),
-        // Another node may take over, or this one when it is up again.
-        ControllerError::Stopped => ErrorCode::NOT_CONTROLLER,
     }
 }
 

@@ -1,6 +1,7 @@
 //! [`Traffic`]: records that can be made again to be compared.
 
 use std::collections::VecDeque;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, ensure};
 use bytes::Bytes;
@@ -62,7 +63,11 @@ impl Traffic {
     /// # Errors
     /// A batch was refused, or is not where it should be.
     pub(super) fn produce(self, client: &mut WireClient) -> Result<()> {
-        let given = client.call(&InitProducerIdRequest::default(), 4)?;
+        let request = InitProducerIdRequest {
+            transactional_id: None,
+            ..InitProducerIdRequest::default()
+        };
+        let given = client.call(&request, 4)?;
         given.error_code.ok()?;
         let mut next_offsets = vec![0; self.partitions];
         let mut unanswered = VecDeque::new();
@@ -157,9 +162,10 @@ impl Traffic {
         let room = BATCH_RECORDS * (self.value_bytes + 16);
         let mut builder = RecordBatchBuilder::new(options, Vec::with_capacity(room));
         let mut value = Vec::with_capacity(self.value_bytes);
+        let now_ms = unix_ms()?;
         for number in self.records_of(batch) {
             self.value(number, &mut value);
-            builder.append(0, None, Some(&value), &[])?;
+            builder.append(now_ms, None, Some(&value), &[])?;
         }
         builder.close(&mut Codecs::default())?;
         Ok(builder.into_bytes()?)
@@ -171,6 +177,15 @@ impl Traffic {
         let digits = number.to_string();
         value.extend(digits.bytes().chain([b' ']).cycle().take(self.value_bytes));
     }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "records of another time would be old at once"
+)]
+fn unix_ms() -> Result<i64> {
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH)?;
+    Ok(i64::try_from(since_1970.as_millis())?)
 }
 
 fn acknowledged(

@@ -47,9 +47,8 @@ pub(super) fn handle<D: Disk, C: Clock>(node: &Arc<Node<D, C>>, call: Call<D::Fi
                 let Some(partition) = open.partition(asked.partition_index) else {
                     return failed(asked, ErrorCode::UNKNOWN_TOPIC_OR_PARTITION);
                 };
-                let place = match place(asked, version) {
-                    Some(place) => place,
-                    None => return failed(asked, ErrorCode::UNSUPPORTED_VERSION),
+                let Some(place) = place(asked, version) else {
+                    return failed(asked, ErrorCode::UNSUPPORTED_VERSION);
                 };
                 let Place::Of(target) = place else {
                     return nowhere(asked);

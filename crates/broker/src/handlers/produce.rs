@@ -110,7 +110,7 @@ fn lay_out(
         let mut open = layout.topic(image, named, topic.partition_data.len());
         for data in topic.partition_data {
             let index = data.index;
-            let records = records_of(data);
+            let records = records_of(&data);
             let is_transactional = is_transactional(&records);
             is_forged |= is_transactional && !is_named;
             let Some(partition) = open.partition(index) else {
@@ -134,7 +134,7 @@ fn lay_out(
     (layout, entries)
 }
 
-fn records_of(data: PartitionProduceData) -> Bytes {
+fn records_of(data: &PartitionProduceData) -> Bytes {
     let records = data.records.as_ref().and_then(klamm_wire::Records::bytes);
     records.cloned().unwrap_or_default()
 }

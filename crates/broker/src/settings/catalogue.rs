@@ -13,7 +13,7 @@ mod replication;
 mod requests;
 
 use super::definition::Definition;
-use super::topics::TOPIC_SETTINGS;
+use super::topics::{TOPIC_SETTINGS, TopicSetting};
 
 const TABLES: [&[Definition]; 8] = [
     identity::TABLE,
@@ -29,7 +29,11 @@ const TABLES: [&[Definition]; 8] = [
 /// All settings of a broker, in no order that means anything.
 pub fn all() -> impl Iterator<Item = Definition> {
     let given = TABLES.into_iter().flatten().copied();
-    given.chain(TOPIC_SETTINGS.iter().filter_map(|it| it.broker_default()))
+    given.chain(
+        TOPIC_SETTINGS
+            .iter()
+            .filter_map(TopicSetting::broker_default),
+    )
 }
 
 /// The setting of this name.

@@ -105,7 +105,7 @@ impl fmt::Display for Expected {
         match self.0 {
             Kind::Bool => f.write_str("true or false"),
             Kind::Number { min, max, .. } => write!(f, "a whole number from {min} to {max}"),
-            Kind::Double { min, max } if max == f64::MAX => write!(f, "a number from {min} up"),
+            Kind::Double { min, max } if max >= f64::MAX => write!(f, "a number from {min} up"),
             Kind::Double { min, max } => write!(f, "a number from {min} to {max}"),
             Kind::Text | Kind::List => f.write_str("text"),
             Kind::Choice(words) => write!(f, "one of {}", words.join(", ")),

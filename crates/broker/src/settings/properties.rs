@@ -222,7 +222,8 @@ mod tests {
         #[test]
         fn what_was_escaped_comes_back(key in "\\PC{1,12}", value in "\\PC{0,20}") {
             let escape = |text: &str| -> String {
-                text.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect()
+                let units: Vec<_> = text.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
+                units.concat()
             };
             let text = format!("{}={}", escape(&key), escape(&value));
             prop_assert_eq!(one(&text), (key, value));

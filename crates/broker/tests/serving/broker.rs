@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use klamm_broker::settings::{Settings, SettingsError};
 use klamm_broker::{Broker, Machine, StartError};
-use klamm_io::{RealDisk, SystemClock, TcpNet};
+use klamm_io::{Clock, RealDisk, SystemClock, TcpNet};
 use klamm_primitives::{Offset, PartitionIndex, ProducerEpoch, ProducerId, Sequence, TopicId};
 use klamm_records::{BatchOptions, Codecs, ProducerStamp, RecordBatchBuilder, RecordBatches};
 use klamm_wire::messages::create_topics::{
@@ -30,7 +30,7 @@ pub(crate) struct TestBroker {
     broker: Option<Broker<TcpNet, RealDisk, SystemClock>>,
     directory: PathBuf,
     /// Removed last; none for a broker that shares another's.
-    _own: Option<TempDir>,
+    own_directory: Option<TempDir>,
 }
 
 impl TestBroker {
@@ -38,7 +38,7 @@ impl TestBroker {
     pub(crate) fn start(assignments: &[&str]) -> Self {
         let own = tempfile::tempdir().unwrap();
         let mut broker = Self::start_in(own.path(), assignments).unwrap();
-        broker._own = Some(own);
+        broker.own_directory = Some(own);
         broker
     }
 
@@ -55,7 +55,7 @@ impl TestBroker {
             runtime,
             broker: Some(broker),
             directory: directory.to_owned(),
-            _own: None,
+            own_directory: None,
         })
     }
 
@@ -63,7 +63,7 @@ impl TestBroker {
     pub(crate) fn restart(mut self) -> Self {
         self.stop();
         let mut broker = Self::start_in(&self.directory, &[]).unwrap();
-        broker._own = self._own.take();
+        broker.own_directory = self.own_directory.take();
         broker
     }
 
@@ -160,12 +160,17 @@ pub(crate) fn idempotent_batch(
         producer,
         ..BatchOptions::default()
     };
-    batch_of(values, options)
+    // A producer is forgotten a day after the time of its last records.
+    timed_batch(values, options, SystemClock.unix_ms())
 }
 
 pub(crate) fn batch_of(values: &[&str], options: BatchOptions) -> Bytes {
+    timed_batch(values, options, 1)
+}
+
+fn timed_batch(values: &[&str], options: BatchOptions, first_ms: i64) -> Bytes {
     let mut builder = RecordBatchBuilder::new(options, Vec::new());
-    for (timestamp, value) in (1..).zip(values) {
+    for (timestamp, value) in (first_ms..).zip(values) {
         builder
             .append(timestamp, None, Some(value.as_bytes()), &[])
             .unwrap();

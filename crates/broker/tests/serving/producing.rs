@@ -149,11 +149,15 @@ fn ap_014_sequences_are_kept_and_repeats_are_told_their_offsets() {
     let broker = TestBroker::start(&[]);
     let mut client = broker.connect();
     create_topic(&mut client, "t", 1, &[]);
-    let given = client.call(&InitProducerIdRequest::default(), 4).unwrap();
+    let request = InitProducerIdRequest {
+        transactional_id: None,
+        ..InitProducerIdRequest::default()
+    };
+    let given = client.call(&request, 4).unwrap();
     assert_eq!(given.error_code, ErrorCode::NONE);
     assert_eq!(given.producer_epoch.get(), 0);
     let producer = given.producer_id;
-    let again = client.call(&InitProducerIdRequest::default(), 4).unwrap();
+    let again = client.call(&request, 4).unwrap();
     assert_ne!(again.producer_id, producer);
     assert!(producer > ProducerId::NONE);
 

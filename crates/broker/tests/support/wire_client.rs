@@ -12,7 +12,7 @@ use klamm_wire::header::{CorrelationId, RequestHeader};
 use klamm_wire::{Encoded, Request, decode_response, encode_request};
 
 /// No answer takes longer than this, however slow the machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// One connection to a broker.
 pub(crate) struct WireClient {

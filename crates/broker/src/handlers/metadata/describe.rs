@@ -95,12 +95,11 @@ fn describe_partition(
         is_up(id) && directory.is_none_or(is_online)
     };
     let mut error_code = match partition.leader {
-        None => ErrorCode::LEADER_NOT_AVAILABLE,
         Some(leader) if is_up(&leader) => ErrorCode::NONE,
         Some(leader) if image.is_active(leader) && asker.version >= 6 => {
             ErrorCode::LISTENER_NOT_FOUND
         }
-        Some(_) => ErrorCode::LEADER_NOT_AVAILABLE,
+        Some(_) | None => ErrorCode::LEADER_NOT_AVAILABLE,
     };
     let mut replica_nodes = partition.replicas.clone();
     let offline = replica_nodes.iter().copied().filter(|it| !is_usable(it));
