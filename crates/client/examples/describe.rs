@@ -12,10 +12,10 @@ use klamm_wire::messages::metadata::MetadataRequest;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let bootstrap = match std::env::args().nth(1) {
-        Some(bootstrap) => bootstrap,
-        None => scripted()?,
-    };
+    // It listens as long as it is held.
+    let scripted = scripted()?;
+    let bootstrap = std::env::args().nth(1);
+    let bootstrap = bootstrap.unwrap_or_else(|| scripted.bootstrap());
     let mut config = ClientConfig {
         bootstrap: BootstrapAddress::parse_list(&bootstrap)?,
         ..ClientConfig::default()
@@ -52,11 +52,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn scripted() -> Result<String, Box<dyn Error>> {
+fn scripted() -> Result<FakeCluster<TcpNet, SystemClock>, Box<dyn Error>> {
     let place = || Ok::<_, Box<dyn Error>>(Place::new(TcpNet, "127.0.0.1:0".parse()?));
     let places = vec![place()?, place()?, place()?];
     let cluster = FakeCluster::start(SystemClock, places, ClusterOptions::default())?;
     cluster.create_topic("clicks", 6);
     cluster.create_topic("views", 2);
-    Ok(cluster.bootstrap())
+    Ok(cluster)
 }

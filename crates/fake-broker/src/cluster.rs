@@ -63,9 +63,9 @@ impl<N> Place<N> {
     }
 }
 
-/// A cluster of scripted brokers, with ids from 0 on. A clone is the same; its tasks run on the
-/// runtime in which it was started, and end when [`FakeCluster::stop`] is called or the runtime
-/// ends.
+/// A cluster of scripted brokers, with ids from 0 on. A clone is the same. Its tasks run on the
+/// runtime in which it was started; they end with [`FakeCluster::stop`], or when the last clone is
+/// dropped.
 #[derive(Debug)]
 pub struct FakeCluster<N: Net, C: Clock> {
     model: Arc<Mutex<Model>>,
