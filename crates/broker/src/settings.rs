@@ -22,6 +22,7 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use klamm_log::CompactionOptions;
 use klamm_primitives::BrokerId;
 
 pub use self::definition::{Change, Definition};
@@ -127,6 +128,8 @@ pub struct LogSettings {
     pub recovery_point_interval: Duration,
     /// `log.flush.start.offset.checkpoint.interval.ms`.
     pub log_start_interval: Duration,
+    /// `log.cleaner.enable` and the settings of its threads; `None` if logs are not compacted.
+    pub compaction: Option<CompactionOptions>,
     /// `metadata.log.max.record.bytes.between.snapshots`.
     pub metadata_snapshot_bytes: u64,
     /// `metadata.log.max.snapshot.interval.ms`; `None` is not by time.
@@ -301,6 +304,7 @@ impl LogSettings {
             flush_check_interval: values.millis_unless_endless("log.flush.scheduler.interval.ms"),
             recovery_point_interval: values.millis("log.flush.offset.checkpoint.interval.ms"),
             log_start_interval: values.millis("log.flush.start.offset.checkpoint.interval.ms"),
+            compaction: compaction(values),
             metadata_snapshot_bytes: values
                 .whole("metadata.log.max.record.bytes.between.snapshots"),
             metadata_snapshot_interval: Some(
@@ -309,6 +313,32 @@ impl LogSettings {
             .filter(|it| !it.is_zero()),
         })
     }
+}
+
+/// Without threads nothing is compacted either.
+fn compaction(values: &Values) -> Option<CompactionOptions> {
+    let threads = values.whole("log.cleaner.threads");
+    let key_bytes = values.number("log.cleaner.dedupe.buffer.size").unwrap_or(0);
+    let filled = values.double("log.cleaner.io.buffer.load.factor");
+    let backoff = values.millis("log.cleaner.backoff.ms");
+    let is_enabled = values.bool("log.cleaner.enable") && threads > 0;
+    is_enabled.then(|| CompactionOptions {
+        threads,
+        key_bytes: part_of(key_bytes, filled),
+        backoff,
+    })
+}
+
+/// So great a part of a number of bytes; what is below nothing is nothing, and no part is greater
+/// than the whole.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "a size of memory, of which a few bytes do not count"
+)]
+fn part_of(bytes: i64, part: f64) -> usize {
+    (bytes.max(0) as f64 * part.clamp(0.0, 1.0)) as usize
 }
 
 impl ReplicationSettings {
@@ -356,6 +386,18 @@ mod tests {
         assert_eq!(settings.connections.requests_per_connection, 5);
         assert_eq!(settings.handler_threads, 8);
         assert_eq!(settings.network_threads, 3);
+    }
+
+    #[test]
+    fn compaction_has_its_threads_and_memory_or_is_off() {
+        let compaction = |given: &[&str]| load(given).unwrap().0.logs.compaction;
+        let all = compaction(&[]).unwrap();
+        assert_eq!((all.threads, all.key_bytes), (1, 120_795_955));
+        let given = ["log.cleaner.threads=2", "log.cleaner.backoff.ms=9"];
+        let two = compaction(&given).unwrap();
+        assert_eq!((two.threads, two.backoff), (2, Duration::from_millis(9)));
+        assert_eq!(compaction(&["log.cleaner.enable=false"]), None);
+        assert_eq!(compaction(&["log.cleaner.threads=0"]), None);
     }
 
     #[test]

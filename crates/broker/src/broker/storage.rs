@@ -1,13 +1,14 @@
 //! [`Storage`]: the log directories of a broker, and the threads that serve them.
 
+use std::io;
 use std::path::Path;
 use std::sync::{Arc, OnceLock, Weak};
 
 use klamm_controller::MetadataImage;
 use klamm_io::{Clock, Disk};
 use klamm_log::{
-    Durability, Housekeeping, LogEvent, LogManager, ManagerOptions, MetaProperties, Now, Opened,
-    Owner, SYNC_THREADS, Wiring,
+    Compaction, CompactionOptions, Durability, Housekeeping, LogEvent, LogManager, ManagerOptions,
+    MetaProperties, Now, Opened, Owner, SYNC_THREADS, Wiring,
 };
 use klamm_primitives::{BrokerEpoch, Uuid};
 use klamm_replica::TopicSettingsSource;
@@ -24,7 +25,8 @@ use crate::topic_configs::TopicConfigs;
 pub(super) struct Storage<D: Disk> {
     pub(super) logs: Arc<LogManager<D>>,
     durability: Durability<D>,
-    housekeeping: Housekeeping,
+    housekeeping: Option<Housekeeping>,
+    compaction: Option<Compaction>,
 }
 
 /// Where the events of logs go, once there is somebody who can make something of them.
@@ -64,25 +66,42 @@ impl<D: Disk> Storage<D> {
         report(&opened);
         let logs = Arc::new(opened.manager);
         refuse_foreign(&logs, image)?;
-        let durability = Durability::start(Arc::clone(&logs), SYNC_THREADS)?;
-        let housekeeping = match Housekeeping::start(Arc::clone(&logs), machine.clock.clone()) {
-            Ok(housekeeping) => housekeeping,
-            Err(error) => {
-                durability.stop();
-                return Err(error.into());
-            }
-        };
-        Ok(Self {
+        let mut storage = Self {
+            durability: Durability::start(Arc::clone(&logs), SYNC_THREADS)?,
+            housekeeping: None,
+            compaction: None,
             logs,
-            durability,
-            housekeeping,
-        })
+        };
+        match storage.start_threads(&machine.clock, settings.logs.compaction) {
+            Ok(()) => Ok(storage),
+            Err(error) => {
+                storage.stop(BrokerEpoch::NONE);
+                Err(error.into())
+            }
+        }
+    }
+
+    fn start_threads<C: Clock>(
+        &mut self,
+        clock: &C,
+        compaction: Option<CompactionOptions>,
+    ) -> io::Result<()> {
+        self.housekeeping = Some(Housekeeping::start(Arc::clone(&self.logs), clock.clone())?);
+        if let Some(options) = compaction {
+            self.compaction = Some(Compaction::start(&self.logs, clock, options)?);
+        }
+        Ok(())
     }
 
     /// Ends the threads, closes the logs and lets the directories go. Blocks.
     pub(super) fn stop(self, epoch: BrokerEpoch) {
         self.durability.stop();
-        self.housekeeping.stop();
+        if let Some(compaction) = self.compaction {
+            compaction.stop();
+        }
+        if let Some(housekeeping) = self.housekeeping {
+            housekeeping.stop();
+        }
         let stopped = self.logs.stop(epoch);
         for path in stopped.unclean {
             let path = path.display();
@@ -107,8 +126,7 @@ fn options(settings: &Settings, cluster_id: &str) -> ManagerOptions {
         log_start_interval: logs.log_start_interval,
         high_watermark_interval: settings.replication.high_watermark_interval,
         file_delete_delay: defaults.log.file_delete_delay,
-        // Nothing compacts yet, so that what both policies apply to must go by age here.
-        has_cleaner: false,
+        has_cleaner: logs.compaction.is_some(),
         ..ManagerOptions::new(owner, logs.directories.clone())
     }
 }

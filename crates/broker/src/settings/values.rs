@@ -283,6 +283,17 @@ impl Values {
         Some(Duration::from_millis(clamped(ms)))
     }
 
+    /// A number with a fraction that there is.
+    ///
+    /// # Panics
+    /// If the setting is of another kind, or may be nothing.
+    pub fn double(&self, name: &'static str) -> f64 {
+        match self.entry(name).value {
+            Some(Value::Double(value)) => value,
+            _ => panic!("{name} is a number with a fraction"),
+        }
+    }
+
     /// A text, if there is one; an empty one counts as none.
     ///
     /// # Panics
