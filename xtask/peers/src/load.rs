@@ -18,6 +18,9 @@ use serde::Serialize;
 
 use crate::cpu;
 
+/// Longer ones are counted as this: a minute.
+const LATENCY_NANOS_MAX: u64 = 60_000_000_000;
+
 #[derive(clap::Args)]
 pub(crate) struct Options {
     #[arg(long)]
@@ -227,7 +230,11 @@ pub(crate) fn latency(options: &LatencyOptions) -> Result<Latency> {
         start,
         delivered: AtomicU64::new(0),
         failed: AtomicU64::new(0),
-        times: Some(Mutex::new(Histogram::new(3)?)),
+        times: Some(Mutex::new(Histogram::new_with_bounds(
+            1,
+            LATENCY_NANOS_MAX,
+            3,
+        )?)),
     };
     let mut config = configured(options)?;
     config.set("linger.ms", "0");
