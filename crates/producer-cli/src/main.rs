@@ -8,6 +8,7 @@ mod arguments;
 mod connect;
 mod ending;
 mod logging;
+mod output;
 mod pace;
 mod perf;
 mod produce;

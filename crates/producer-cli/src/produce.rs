@@ -27,6 +27,7 @@ use self::summary::Summary;
 use self::tally::Tally;
 use crate::connect::connect;
 use crate::ending::Ending;
+use crate::output;
 use crate::stop::Stop;
 
 /// Reads, sends, flushes, and prints the summary.
@@ -59,9 +60,10 @@ pub(crate) async fn run(options: Options) -> Result<Ending> {
     drop(watching.await);
 
     let summary = Summary::new(&tally, left, is_acknowledged, stop.is_requested());
-    match options.json {
-        true => println!("{}", serde_json::to_string(&summary)?),
-        false => eprintln!("{summary}"),
+    if options.json {
+        output::line(&serde_json::to_string(&summary)?)?;
+    } else {
+        eprintln!("{summary}");
     }
     Ok(summary.ending())
 }

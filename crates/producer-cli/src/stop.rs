@@ -46,7 +46,7 @@ impl Stop {
     pub(crate) async fn requested(&mut self) {
         if self.0.wait_for(|asked| *asked).await.is_err() {
             // The runtime is ending, and whoever waits ends with it.
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 }

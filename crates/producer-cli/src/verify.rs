@@ -53,9 +53,10 @@ pub(crate) async fn run(options: Options) -> Result<Ending> {
     lines.tell(Event::tool_data(sent, acked, throughput, elapsed), None);
     let written = tokio::task::spawn_blocking(move || lines.finish()).await?;
     written.context("standard output")?;
-    Ok(match sent == acked {
-        true => Ending::Complete,
-        false => Ending::Incomplete,
+    Ok(if sent == acked {
+        Ending::Complete
+    } else {
+        Ending::Incomplete
     })
 }
 

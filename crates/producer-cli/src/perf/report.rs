@@ -20,16 +20,16 @@ pub(crate) struct Report {
     pub(crate) latency_max_ms: f64,
     /// Of a whole run; a window has none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) percentiles: Option<Percentiles>,
+    pub(crate) percentiles_ms: Option<Percentiles>,
 }
 
-/// So many of a hundred latencies are not longer.
+/// So many of a hundred latencies, in milliseconds, are not longer.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(crate) struct Percentiles {
-    pub(crate) p50_ms: f64,
-    pub(crate) p95_ms: f64,
-    pub(crate) p99_ms: f64,
-    pub(crate) p99_9_ms: f64,
+    pub(crate) p50: f64,
+    pub(crate) p95: f64,
+    pub(crate) p99: f64,
+    pub(crate) p99_9: f64,
 }
 
 /// How reports are printed.
@@ -44,10 +44,7 @@ pub(crate) enum Form {
 impl Form {
     /// By the option.
     pub(crate) fn of(json: bool) -> Self {
-        match json {
-            true => Self::Json,
-            false => Self::Text,
-        }
+        if json { Self::Json } else { Self::Text }
     }
 
     /// A report as a line, without its end.
@@ -55,7 +52,7 @@ impl Form {
         match self {
             Self::Text => text(report),
             Self::Json => {
-                let kind = report.percentiles.map_or("window", |_| "total");
+                let kind = report.percentiles_ms.map_or("window", |_| "total");
                 json(kind, report)
             }
         }
@@ -120,7 +117,7 @@ fn text(report: &Report) -> String {
         mb_per_second: mb,
         latency_avg_ms: average,
         latency_max_ms: max,
-        percentiles,
+        percentiles_ms: percentiles,
     } = report;
     let mut line = match percentiles {
         None => format!(
@@ -133,16 +130,16 @@ fn text(report: &Report) -> String {
         ),
     };
     if let Some(Percentiles {
-        p50_ms,
-        p95_ms,
-        p99_ms,
-        p99_9_ms,
+        p50,
+        p95,
+        p99,
+        p99_9,
     }) = percentiles
     {
-        for (value, name) in [(p50_ms, "50th"), (p95_ms, "95th"), (p99_ms, "99th")] {
+        for (value, name) in [(p50, "50th"), (p95, "95th"), (p99, "99th")] {
             write!(line, ", {value:.0} ms {name}").expect("a text takes all");
         }
-        write!(line, ", {p99_9_ms:.0} ms 99.9th.").expect("a text takes all");
+        write!(line, ", {p99_9:.0} ms 99.9th.").expect("a text takes all");
     }
     line
 }
@@ -158,16 +155,16 @@ mod tests {
             mb_per_second: 9.532_9,
             latency_avg_ms: 1.256,
             latency_max_ms: 210.04,
-            percentiles,
+            percentiles_ms: percentiles,
         }
     }
 
     fn percentiles() -> Percentiles {
         Percentiles {
-            p50_ms: 1.2,
-            p95_ms: 2.6,
-            p99_ms: 9.0,
-            p99_9_ms: 200.4,
+            p50: 1.2,
+            p95: 2.6,
+            p99: 9.0,
+            p99_9: 200.4,
         }
     }
 
@@ -199,7 +196,7 @@ mod tests {
         let total = Form::Json.line(&report(Some(percentiles())));
         let total: serde_json::Value = serde_json::from_str(&total).unwrap();
         assert_eq!(total["kind"], "total");
-        assert_eq!(total["percentiles"]["p99_9_ms"], 200.4);
+        assert_eq!(total["percentiles_ms"]["p99_9"], 200.4);
     }
 
     #[test]

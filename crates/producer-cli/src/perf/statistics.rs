@@ -50,9 +50,12 @@ impl Counts {
     }
 
     fn report(&self, elapsed: Duration, percentiles: Option<Percentiles>) -> Report {
-        let per_second = |count: u64| match elapsed.is_zero() {
-            true => 0.0,
-            false => float(count) / elapsed.as_secs_f64(),
+        let per_second = |count: u64| {
+            if elapsed.is_zero() {
+                0.0
+            } else {
+                float(count) / elapsed.as_secs_f64()
+            }
         };
         let latency_avg = match self.records {
             0 => 0.0,
@@ -64,7 +67,7 @@ impl Counts {
             mb_per_second: per_second(self.bytes) / (1024.0 * 1024.0),
             latency_avg_ms: latency_avg,
             latency_max_ms: millis(self.latency_max),
-            percentiles,
+            percentiles_ms: percentiles,
         }
     }
 }
@@ -101,10 +104,10 @@ impl Statistics {
     fn total(&self, now: Instant) -> Report {
         let at = |quantile| float(self.latencies_us.value_at_quantile(quantile)) / 1_000.0;
         let percentiles = Percentiles {
-            p50_ms: at(0.5),
-            p95_ms: at(0.95),
-            p99_ms: at(0.99),
-            p99_9_ms: at(0.999),
+            p50: at(0.5),
+            p95: at(0.95),
+            p99: at(0.99),
+            p99_9: at(0.999),
         };
         let elapsed = now.saturating_duration_since(self.start);
         self.all.report(elapsed, Some(percentiles))
@@ -198,7 +201,7 @@ mod tests {
             mb_per_second: 0.5,
             latency_avg_ms: 20.0,
             latency_max_ms: 30.0,
-            percentiles: None,
+            percentiles_ms: None,
         };
         assert_eq!(first, expected);
         statistics.acknowledged(2 * MIB, ms(5));
@@ -224,11 +227,11 @@ mod tests {
             statistics.acknowledged(1, Duration::from_micros(latency_us));
         }
         let total = statistics.total(start + WINDOW);
-        let got = total.percentiles.unwrap();
-        assert!(close_to(got.p50_ms, 300.0), "{got:?}");
-        assert!(close_to(got.p95_ms, 570.0), "{got:?}");
-        assert!(close_to(got.p99_ms, 594.0), "{got:?}");
-        assert!(close_to(got.p99_9_ms, 599.4), "{got:?}");
+        let got = total.percentiles_ms.unwrap();
+        assert!(close_to(got.p50, 300.0), "{got:?}");
+        assert!(close_to(got.p95, 570.0), "{got:?}");
+        assert!(close_to(got.p99, 594.0), "{got:?}");
+        assert!(close_to(got.p99_9, 599.4), "{got:?}");
         assert!(close_to(total.latency_avg_ms, 300.0));
     }
 
@@ -245,7 +248,7 @@ mod tests {
         shared.acknowledged(5, start, start + WINDOW * 1_000);
         let total = shared.total(start + WINDOW);
         assert_eq!((total.records, total.latency_max_ms), (1, 5_000_000.0));
-        let most = total.percentiles.unwrap().p99_9_ms;
+        let most = total.percentiles_ms.unwrap().p99_9;
         assert!(close_to(most, 3_600_000.0), "{most}");
     }
 }

@@ -73,9 +73,10 @@ impl Frames {
         let unseen = &self.buffer[self.searched..];
         let Some(end) = unseen.iter().position(|byte| *byte == b'\n') else {
             self.searched = self.buffer.len();
-            return match self.searched > FRAME_BYTES_MAX {
-                true => Err(FramingError::TooLong),
-                false => Ok(None),
+            return if self.searched > FRAME_BYTES_MAX {
+                Err(FramingError::TooLong)
+            } else {
+                Ok(None)
             };
         };
         let line = self.buffer.split_to(self.searched + end);

@@ -42,9 +42,12 @@ impl Input {
         if files.is_empty() {
             return Ok(vec![Self::standard()]);
         }
-        let open = |path: &PathBuf| match path.as_os_str() == "-" {
-            true => Ok(Self::standard()),
-            false => Self::file(path).with_context(|| path.display().to_string()),
+        let open = |path: &PathBuf| {
+            if path.as_os_str() == "-" {
+                Ok(Self::standard())
+            } else {
+                Self::file(path).with_context(|| path.display().to_string())
+            }
         };
         files.iter().map(open).collect()
     }

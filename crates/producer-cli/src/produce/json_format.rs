@@ -59,9 +59,10 @@ pub(crate) fn read(line: &Bytes) -> Result<Parts, JsonError> {
 
 /// The text of a string; of anything else, how it is written.
 fn bytes_of(raw: &RawValue) -> Result<Bytes, serde_json::Error> {
-    match raw.get().starts_with('"') {
-        true => serde_json::from_str::<String>(raw.get()).map(Bytes::from),
-        false => Ok(Bytes::copy_from_slice(raw.get().as_bytes())),
+    if raw.get().starts_with('"') {
+        serde_json::from_str::<String>(raw.get()).map(Bytes::from)
+    } else {
+        Ok(Bytes::copy_from_slice(raw.get().as_bytes()))
     }
 }
 

@@ -164,13 +164,15 @@ impl LineFormat {
     /// [`LineError`]; with `ignore.error` a missing separator is none.
     pub(crate) fn read(&self, line: &Bytes) -> Result<Parts, LineError> {
         let mut rest = line.clone();
-        let headers = match self.has_headers {
-            true => self.field(&mut rest, HEADERS_DELIMITER, &self.headers_delimiter)?,
-            false => None,
+        let headers = if self.has_headers {
+            self.field(&mut rest, HEADERS_DELIMITER, &self.headers_delimiter)?
+        } else {
+            None
         };
-        let key = match self.has_key {
-            true => self.field(&mut rest, KEY_SEPARATOR, &self.key_separator)?,
-            false => None,
+        let key = if self.has_key {
+            self.field(&mut rest, KEY_SEPARATOR, &self.key_separator)?
+        } else {
+            None
         };
         let headers = headers.and_then(|headers| self.unless_null(headers));
         Ok(Parts {

@@ -130,9 +130,10 @@ impl<'a> Sending<'a> {
             Piece::Failed(error) => return Err(self.broken(*place, &error)),
         };
         loop {
-            let next = match is_end {
-                true => frames.finish(),
-                false => frames.next(),
+            let next = if is_end {
+                frames.finish()
+            } else {
+                frames.next()
             };
             let Some(frame) = next.map_err(|error| {
                 let number = place.number + 1;

@@ -74,9 +74,10 @@ impl Summary {
 
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let acknowledged = match self.brokers_confirm {
-            true => "acknowledged",
-            false => "sent, which nobody confirms (acks=0)",
+        let acknowledged = if self.brokers_confirm {
+            "acknowledged"
+        } else {
+            "sent, which nobody confirms (acks=0)"
         };
         write!(
             f,

@@ -83,9 +83,10 @@ impl Tally {
                 last,
                 reason,
             } = run;
-            match last == first.number {
-                true => format!("{}: {reason}", self.describe(first)),
-                false => format!("{} to {last}: {reason}", self.describe(first)),
+            if last == first.number {
+                format!("{}: {reason}", self.describe(first))
+            } else {
+                format!("{} to {last}: {reason}", self.describe(first))
             }
         });
         words.collect()

@@ -58,9 +58,13 @@ pub(crate) enum Event {
 impl Event {
     /// A record was acknowledged.
     pub(crate) fn acknowledged(sent: Sent, metadata: &RecordMetadata) -> Self {
+        let partition = match metadata.partition {
+            Some(partition) => partition.get(),
+            None => -1,
+        };
         Self::ProducerSendSuccess {
             sent,
-            partition: metadata.partition.map_or(-1, |partition| partition.get()),
+            partition,
             offset: metadata.offset.get(),
         }
     }
@@ -90,14 +94,16 @@ impl Event {
             clippy::cast_possible_truncation,
             reason = "it is cut off where it is beyond"
         )]
-        let number = match target.fract() == 0.0 {
-            true => Number::from(target as i64),
-            false => Number::from_f64(target).unwrap_or_else(|| 0.into()),
+        let number = if target.fract() == 0.0 {
+            Number::from(target as i64)
+        } else {
+            Number::from_f64(target).unwrap_or_else(|| 0.into())
         };
         #[expect(clippy::cast_precision_loss, reason = "2^53 records are many")]
-        let avg_throughput = match elapsed.is_zero() {
-            true => 0.0,
-            false => acked as f64 / elapsed.as_secs_f64(),
+        let avg_throughput = if elapsed.is_zero() {
+            0.0
+        } else {
+            acked as f64 / elapsed.as_secs_f64()
         };
         Self::ToolData {
             sent,

@@ -117,19 +117,21 @@ mod tests {
         assert_eq!((names.len(), permits.available_permits()), (2, 1));
     }
 
+    /// Nobody reads it.
+    struct Gone;
+    impl Write for Gone {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
     #[test]
     fn an_output_that_is_gone_is_an_error() {
         let (events, told) = sync_channel(1);
         events.try_send((1, Event::StartupComplete, None)).unwrap();
-        struct Gone;
-        impl Write for Gone {
-            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
-                Err(io::ErrorKind::BrokenPipe.into())
-            }
-            fn flush(&mut self) -> io::Result<()> {
-                Ok(())
-            }
-        }
         let error = print(&told, Gone).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
     }
