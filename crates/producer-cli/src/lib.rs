@@ -1,1 +1,0 @@
-//! The klamm-producer program.

@@ -1,0 +1,132 @@
+//! `klamm-producer verify`: numbered values, and a JSON line for each outcome, so that whoever
+//! reads the log afterwards knows what has to be in it.
+
+mod arguments;
+mod event;
+mod lines;
+mod numbered;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use anyhow::{Context, Result};
+use klamm_io::{Clock, SystemClock};
+use klamm_producer::{DeliveryError, Producer, RecordMetadata, SendError};
+use tokio::sync::OwnedSemaphorePermit;
+
+pub(crate) use self::arguments::Options;
+use self::event::{Event, Sent};
+use self::lines::Lines;
+use self::numbered::Numbered;
+use crate::ending::Ending;
+use crate::pace::{Pace, Wait};
+use crate::stop::Stop;
+
+/// Sends until all are sent or somebody asks to stop, and prints what became of each.
+///
+/// # Errors
+/// A wrong setting, no address of the cluster, or an output that cannot be written to.
+pub(crate) async fn run(options: Options) -> Result<Ending> {
+    let config = options.layers()?.config()?;
+    let mut stop = Stop::listen()?;
+    let producer = Producer::builder(config).build().await?;
+    let lines = Lines::start().context("the output's thread cannot be started")?;
+    lines.tell(Event::StartupComplete, None);
+
+    let start = SystemClock.now();
+    let acked = Arc::new(AtomicU64::new(0));
+    let sending = Sending {
+        producer: &producer,
+        numbered: options.numbered(SystemClock.unix_ms()),
+        pace: Pace::new(options.throughput, start),
+        count_max: options.count_max(),
+        lines: &lines,
+        acked: &acked,
+    };
+    let sent = sending.run(&mut stop).await;
+    producer.close(None).await;
+
+    lines.tell(Event::ShutdownComplete, None);
+    let acked = acked.load(Ordering::Relaxed);
+    let elapsed = SystemClock.now() - start;
+    let throughput = options.throughput.number();
+    lines.tell(Event::tool_data(sent, acked, throughput, elapsed), None);
+    let written = tokio::task::spawn_blocking(move || lines.finish()).await?;
+    written.context("standard output")?;
+    Ok(if sent == acked {
+        Ending::Complete
+    } else {
+        Ending::Incomplete
+    })
+}
+
+struct Sending<'a> {
+    producer: &'a Producer,
+    numbered: Numbered,
+    pace: Pace,
+    count_max: u64,
+    lines: &'a Lines,
+    acked: &'a Arc<AtomicU64>,
+}
+
+impl Sending<'_> {
+    /// Returns how many were handed over.
+    async fn run(&self, stop: &mut Stop) -> u64 {
+        let mut sent = 0;
+        while sent < self.count_max && !self.lines.is_closed() {
+            let next = tokio::select! {
+                biased;
+                () = stop.requested() => return sent,
+                next = self.next(sent) => next,
+            };
+            sent += 1;
+            if next.is_err() {
+                // A record of bytes fails in the call only when the producer cannot go on.
+                return sent;
+            }
+        }
+        sent
+    }
+
+    /// Sends the record that has so many before it, when it is due. Whoever drops this before its
+    /// end has sent nothing.
+    async fn next(&self, number: u64) -> Result<(), SendError> {
+        match self.pace.before(number, SystemClock.now()) {
+            Wait::No => {}
+            Wait::Until(due) => SystemClock.sleep_until(Some(due)).await,
+            Wait::Forever => std::future::pending().await,
+        }
+        let permit = self.lines.permit().await;
+        let (record, sent) = self.numbered.record(number, SystemClock.unix_ms());
+        let told = self.lines.clone();
+        let acked = Arc::clone(self.acked);
+        let callback = {
+            let sent = sent.clone();
+            move |outcome| tell(&told, &acked, sent, outcome, permit)
+        };
+        match self.producer.send_with(record, callback).await {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                self.lines.tell(Event::refused(sent, &error), None);
+                Err(error)
+            }
+        }
+    }
+}
+
+fn tell(
+    lines: &Lines,
+    acked: &AtomicU64,
+    sent: Sent,
+    outcome: Result<RecordMetadata, DeliveryError>,
+    permit: OwnedSemaphorePermit,
+) {
+    let event = match outcome {
+        Ok(metadata) => {
+            acked.fetch_add(1, Ordering::Relaxed);
+            Event::acknowledged(sent, &metadata)
+        }
+        Err(error) => Event::failed(sent, &error),
+    };
+    lines.tell(event, Some(permit));
+}
