@@ -1,20 +1,25 @@
-//! Sends records to a broker, synchronously and asynchronously:
-//! `cargo run -p klamm-producer --example send -- 127.0.0.1:9092 clicks`
+//! Sends records to a broker, synchronously and asynchronously.
+//!
+//! `cargo run -p klamm-producer --example send -- 127.0.0.1:9092 clicks`; without arguments it
+//! starts a scripted broker and sends to that.
 
 use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
+use klamm_fake_broker::{ClusterOptions, FakeCluster, Place};
+use klamm_io::{SystemClock, TcpNet};
 use klamm_producer::{Producer, ProducerConfig, Record};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
-    let (Some(servers), Some(topic)) = (arguments.next(), arguments.next()) else {
-        println!("usage: send HOST:PORT TOPIC");
-        return Ok(());
-    };
-    let topic: Arc<str> = topic.into();
+    // It listens as long as it is held.
+    let place = Place::new(TcpNet, "127.0.0.1:0".parse()?);
+    let scripted = FakeCluster::start(SystemClock, vec![place], ClusterOptions::default())?;
+    scripted.create_topic("clicks", 3);
+    let servers = arguments.next().unwrap_or_else(|| scripted.bootstrap());
+    let topic: Arc<str> = arguments.next().map_or("clicks".into(), Into::into);
     let config = ProducerConfig::builder()
         .bootstrap_servers(&servers)?
         .max_block(Duration::from_secs(10))

@@ -46,17 +46,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         let table = peers::measure(&workspace)?;
         return keep(&workspace, &[(peers::SECTION, table)], true);
     }
-    let build = [
-        "bench",
-        "--workspace",
-        "--all-features",
-        "--benches",
-        "--no-run",
-    ];
-    let mut programs = artifacts::build(&workspace, &build, &TargetKind::Bench)?;
-    if let Some(package) = &options.package {
-        programs.retain(|program| program.package == *package);
+    let mut build = vec!["bench", "--all-features", "--benches", "--no-run"];
+    match &options.package {
+        Some(package) => build.extend(["--package", package]),
+        None => build.push("--workspace"),
     }
+    let programs = artifacts::build(&workspace, &build, &TargetKind::Bench)?;
     if programs.is_empty() {
         bail!("there is no such bench");
     }

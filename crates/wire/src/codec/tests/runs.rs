@@ -86,7 +86,8 @@ fn lists_of_brokers_of_any_length_are_arrays() {
     for count in 0..6 {
         let ids: Vec<_> = (0..count).map(BrokerId::new).collect();
         let message = numbers(ids.clone());
-        let elements: String = ids.iter().map(|id| format!("{:08x}", id.get())).collect();
+        let elements: Vec<_> = ids.iter().map(|id| format!("{:08x}", id.get())).collect();
+        let elements = elements.concat();
 
         let old = format!("{WHOLE} {count:08x} {elements}");
         assert_eq!(encode(&message, 1), hex(&old));
