@@ -80,7 +80,7 @@ impl<N: Net, D: Disk, C: Clock> Broker<N, D, C> {
             machine.clock.clone(),
         );
         let node = Arc::new(Node::new(NodeParts {
-            replicas: replicas(&machine, &settings, &storage, &cluster_id),
+            replicas: replicas(&machine, &settings, &storage, &image),
             clock: machine.clock.clone(),
             controller: controller.handle(),
             runtime: Handle::current(),
@@ -134,7 +134,7 @@ impl<N: Net, D: Disk, C: Clock> Broker<N, D, C> {
             endpoints: addresses::endpoints(&node.settings, port_of),
             features: Vec::new(),
             rack: node.settings.rack.as_deref().map(Into::into),
-            log_dirs: self.directory_ids(),
+            log_dirs: self.storage.directory_ids(),
             cordoned_log_dirs: Vec::new(),
         };
         let epoch = node.controller.register_broker(request, None).await?;
@@ -146,13 +146,6 @@ impl<N: Net, D: Disk, C: Clock> Broker<N, D, C> {
         self.server.start().await?;
         info!(broker = %self.node.id(), %epoch, "broker started");
         Ok(())
-    }
-
-    /// The ids of the log directories that work.
-    fn directory_ids(&self) -> Vec<Uuid> {
-        let directories = self.storage.logs.directories();
-        let online = directories.iter().filter(|it| it.offline.is_none());
-        online.filter_map(|it| it.id).collect()
     }
 
     /// Has the replicas go by all that the quorum has agreed on.
@@ -186,9 +179,13 @@ impl<N: Net, D: Disk, C: Clock> Broker<N, D, C> {
         self.server.address(listener)
     }
 
-    /// Waits until the broker cannot go on, because none of its log directories works any more.
-    pub async fn failed(&self) {
-        self.health.lost().await;
+    /// Waits until the broker cannot go on, because none of its log directories works any more or
+    /// the metadata log does not; says which, for people.
+    pub async fn failed(&self) -> String {
+        tokio::select! {
+            () = self.health.lost() => "no log directory is left that works".to_owned(),
+            why = self.quorum.failed() => format!("the metadata log has failed: {why}"),
+        }
     }
 
     /// Closes all connections, ends all threads and tasks, and closes the logs, so that the next
@@ -247,10 +244,11 @@ fn replicas<N, D: Disk, C: Clock, T>(
     machine: &Machine<N, D, C>,
     settings: &Arc<Settings>,
     storage: &Storage<D>,
-    cluster_id: &str,
+    image: &MetadataImage,
 ) -> ReplicaManager<D, T> {
     let options = ReplicaOptions {
         lag_max: settings.replication.lag_max,
+        has_lost_directory: storage.has_lost_directory(settings.node_id, image),
         ..ReplicaOptions::new(settings.node_id)
     };
     let wiring = ReplicaWiring {
@@ -258,7 +256,7 @@ fn replicas<N, D: Disk, C: Clock, T>(
         settings: Box::new(TopicConfigs(Arc::clone(settings))),
         proposer: Box::new(Alone),
     };
-    let empty = Arc::new(MetadataImage::new(cluster_id));
+    let empty = Arc::new(MetadataImage::new(image.cluster_id().clone()));
     ReplicaManager::new(&options, wiring, empty, machine.clock.now())
 }
 

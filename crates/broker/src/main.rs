@@ -4,6 +4,8 @@ mod arguments;
 mod logging;
 
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
 use clap::Parser;
@@ -12,6 +14,7 @@ use klamm_broker::{Broker, Machine};
 use klamm_io::{Clock, SystemClock};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc;
 use tracing::{info, warn};
 
 use self::arguments::Arguments;
@@ -61,7 +64,7 @@ fn runtime(threads: usize) -> Result<Runtime> {
 
 async fn serve(settings: Settings, began: std::time::Instant) -> Result<()> {
     // Before anything is opened, so that a signal that comes early is not missed.
-    let mut signals = Signals::new()?;
+    let (phase, mut asked) = attend_signals()?;
     let listener = settings
         .listeners
         .bound
@@ -70,34 +73,46 @@ async fn serve(settings: Settings, began: std::time::Instant) -> Result<()> {
     let listener = listener
         .map(|it| it.address.name.clone())
         .unwrap_or_default();
-    let broker = tokio::select! {
-        broker = Broker::start(Machine::this(), settings) => broker?,
-        // What a start has done so far is found again by the next one.
-        name = signals.next() => {
-            info!(signal = name, "stopped while starting");
-            return Ok(());
-        }
-    };
+    let broker = Broker::start(Machine::this(), settings).await?;
+    phase.store(true, Ordering::Release);
     say_ready(&broker, &listener, began);
-    let failed = tokio::select! {
-        name = signals.next() => {
+    let why = tokio::select! {
+        name = asked.recv() => {
             info!(signal = name, "stopping");
-            false
+            None
         }
-        () = broker.failed() => true,
+        why = broker.failed() => Some(why),
     };
-    // Whoever asks again does not want to wait for a clean end.
+    broker.stop().await;
+    if let Some(why) = why {
+        anyhow::bail!("{why}");
+    }
+    info!("stopped");
+    Ok(())
+}
+
+/// Waits for signals on a task of their own, as a start may block for long while it reads logs
+/// through. Returns where to note that the broker has started, and where the signal to stop comes.
+fn attend_signals() -> Result<(Arc<AtomicBool>, mpsc::Receiver<&'static str>)> {
+    let mut signals = Signals::new()?;
+    let has_started = Arc::new(AtomicBool::new(false));
+    let (ask, asked) = mpsc::channel(1);
+    let noted = Arc::clone(&has_started);
     tokio::spawn(async move {
+        let name = signals.next().await;
+        if !noted.load(Ordering::Acquire) {
+            // What a start has done so far is found again by the next one.
+            info!(signal = name, "stopped while starting");
+            std::process::exit(0);
+        }
+        // It ends only with the process.
+        _ = ask.send(name).await;
+        // Whoever asks again does not want to wait for a clean end.
         let name = signals.next().await;
         eprintln!("klamm-broker: {name} while stopping, ending at once");
         std::process::exit(1);
     });
-    broker.stop().await;
-    if failed {
-        anyhow::bail!("no log directory is left that works");
-    }
-    info!("stopped");
-    Ok(())
+    Ok((has_started, asked))
 }
 
 /// The one line on the standard output: whoever waits for it can begin.

@@ -230,7 +230,6 @@ impl NetworkClient {
     /// end. Doing it again does nothing.
     pub fn close(&mut self, now: Instant) {
         if self.closed {
-            tracing::warn!("client closed again");
             return;
         }
         let nodes: Vec<NodeId> = self.links.iter().map(|(node, _)| node).collect();

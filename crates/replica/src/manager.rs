@@ -51,6 +51,9 @@ pub struct ReplicaOptions {
     pub lag_max: Duration,
     /// Seeds the hashes of the tables of what waits.
     pub hash_seed: u64,
+    /// A log directory that this broker had is not there. A partition that has been led before and
+    /// has no log may have it in that one, so it is offline instead of beginning anew, empty.
+    pub has_lost_directory: bool,
 }
 
 impl ReplicaOptions {
@@ -60,6 +63,7 @@ impl ReplicaOptions {
             broker,
             lag_max: Duration::from_secs(30),
             hash_seed: 0,
+            has_lost_directory: false,
         }
     }
 }
@@ -88,6 +92,7 @@ pub struct ReplicaManager<D: Disk, T> {
     logs: Arc<LogManager<D>>,
     settings: Box<dyn TopicSettingsSource>,
     proposer: Box<dyn IsrProposer>,
+    has_lost_directory: bool,
     around: Arc<Surroundings>,
     hosted: ArcSwap<Hosted<D>>,
     image: ArcSwap<MetadataImage>,
@@ -132,6 +137,7 @@ impl<D: Disk, T> ReplicaManager<D, T> {
             logs: wiring.logs,
             settings: wiring.settings,
             proposer: wiring.proposer,
+            has_lost_directory: options.has_lost_directory,
             around: Arc::new(around),
             hosted: ArcSwap::default(),
             image: ArcSwap::new(image),

@@ -26,6 +26,12 @@ impl Health {
         }
     }
 
+    /// A directory could not be used from the beginning. Who asks for its id is told by the
+    /// registration, which leaves it out.
+    pub(super) fn directory_was_offline(&self) {
+        self.failed.lock().push(None);
+    }
+
     /// A directory has failed, which is told once of each. Without any that works there is
     /// nothing left to do.
     pub(super) fn directory_failed(&self, offline: &DirectoryOffline) {

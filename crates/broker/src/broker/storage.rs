@@ -8,9 +8,9 @@ use klamm_controller::MetadataImage;
 use klamm_io::{Clock, Disk};
 use klamm_log::{
     Compaction, CompactionOptions, Durability, Housekeeping, LogEvent, LogManager, ManagerOptions,
-    MetaProperties, Now, Opened, Owner, SYNC_THREADS, Wiring,
+    MetaProperties, Now, Owner, SYNC_THREADS, Wiring,
 };
-use klamm_primitives::{BrokerEpoch, Uuid};
+use klamm_primitives::{BrokerEpoch, BrokerId, Uuid};
 use klamm_replica::TopicSettingsSource;
 use tracing::{debug, error, warn};
 
@@ -63,7 +63,9 @@ impl<D: Disk> Storage<D> {
                 unix_ms: machine.clock.unix_ms(),
             },
         )?;
-        report(&opened);
+        for _ in &opened.offline {
+            health.directory_was_offline();
+        }
         let logs = Arc::new(opened.manager);
         refuse_foreign(&logs, image)?;
         let mut storage = Self {
@@ -91,6 +93,25 @@ impl<D: Disk> Storage<D> {
             self.compaction = Some(Compaction::start(&self.logs, clock, options)?);
         }
         Ok(())
+    }
+
+    /// The ids of the log directories that work.
+    pub(super) fn directory_ids(&self) -> Vec<Uuid> {
+        let directories = self.logs.directories();
+        let online = directories.iter().filter(|it| it.offline.is_none());
+        online.filter_map(|it| it.id).collect()
+    }
+
+    /// Whether a directory that this broker had when it registered last is not here now. One that
+    /// was not mounted looks like a new one.
+    pub(super) fn has_lost_directory(&self, broker: BrokerId, image: &MetadataImage) -> bool {
+        let here = self.directory_ids();
+        let had = image.broker(broker).map_or(&[][..], |it| &it.log_dirs);
+        let lost: Vec<_> = had.iter().filter(|it| !here.contains(it)).collect();
+        for directory in &lost {
+            error!(%directory, "log directory of this broker is not here, its partitions are offline");
+        }
+        !lost.is_empty()
     }
 
     /// Ends the threads, closes the logs and lets the directories go. Blocks.
@@ -148,13 +169,6 @@ fn events<D: Disk, C: Clock>(
             health.directory_failed(offline);
         }
     })
-}
-
-fn report<D: Disk>(opened: &Opened<D>) {
-    for (partition, error) in &opened.unopened {
-        let error = error as &dyn std::error::Error;
-        error!(%partition, error, "log cannot be opened, its files are left as they are");
-    }
 }
 
 /// A cluster without any metadata has deleted nothing, so partitions that are there are somebody

@@ -3,6 +3,7 @@
 //! v4 leaves numbers to the broker (-1), v5 tells what a new topic looks like, v7 its id. The
 //! answer comes once the partitions are served here.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use klamm_controller::{
@@ -106,14 +107,12 @@ fn new_topic(topic: &CreatableTopic) -> NewTopic {
 
 /// Tells of each name once: a name that was given twice has one answer. (AP-065)
 fn named_once(results: impl Iterator<Item = CreatableTopicResult>) -> Vec<CreatableTopicResult> {
-    let mut once: Vec<CreatableTopicResult> = Vec::new();
-    for result in results {
-        let is_twice = result.error_code == ErrorCode::INVALID_REQUEST;
-        if !(is_twice && once.iter().any(|it| it.name == result.name)) {
-            once.push(result);
-        }
-    }
-    once
+    let mut told = HashSet::new();
+    let is_news = |result: &CreatableTopicResult| {
+        let is_first = told.insert(result.name.clone());
+        is_first || result.error_code != ErrorCode::INVALID_REQUEST
+    };
+    results.filter(is_news).collect()
 }
 
 fn result<D: Disk, C: Clock>(

@@ -3,6 +3,7 @@
 //! v1 tells sources and synonyms, v3 types and documentation. A broker's settings are told by that
 //! broker alone. Differs from Apache Kafka: settings of other resources there are none of.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use bytestring::ByteString;
@@ -29,7 +30,11 @@ pub(super) fn handle<D: Disk, C: Clock>(node: &Arc<Node<D, C>>, call: Call<D::Fi
         synonyms: request.include_synonyms,
         documentation: version >= 3 && request.include_documentation,
     };
-    let results = request.resources.iter().map(|resource| {
+    // Each once, however often it is asked for: the answer must not grow beyond the cluster.
+    let mut told = HashSet::new();
+    let resources = request.resources.iter();
+    let news = resources.filter(|it| told.insert((it.resource_type, &*it.resource_name)));
+    let results = news.map(|resource| {
         let described = describe(node, &image, resource, wanted);
         let (error_code, error_message, configs) = match described {
             Ok(configs) => (ErrorCode::NONE, None, configs),

@@ -9,6 +9,7 @@
 mod describe;
 
 use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use klamm_controller::{CreateTopicError, CreateTopics, MetadataImage, NewTopic};
@@ -142,8 +143,11 @@ fn answer<D: Disk, C: Clock>(
         let topics = image.topics();
         topics.map(|topic| describe(&image, topic, asker)).collect()
     } else {
+        // Each once, however often it is asked for: the answer must not grow beyond the cluster.
+        let mut told = HashSet::new();
         let named = request.topics.iter().flatten();
-        named.map(|it| named_topic(&image, it, asker)).collect()
+        let news = named.filter(|it| told.insert((it.name.as_deref(), it.topic_id)));
+        news.map(|it| named_topic(&image, it, asker)).collect()
     };
     let brokers: Vec<_> = image
         .brokers()

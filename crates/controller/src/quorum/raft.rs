@@ -125,6 +125,26 @@ struct Growth {
 }
 
 impl<D: Disk, C: Clock> RaftQuorum<D, C> {
+    /// Waits until the quorum has failed, and says why: its disk refused, say. Nothing more is
+    /// agreed on then, and the node is to stop. Ends as well when it was stopped. (CO-006)
+    pub async fn failed(&self) -> Arc<str> {
+        let mut metrics = self.raft.metrics();
+        let failed = metrics
+            .wait_for(|metrics| metrics.running_state.is_err())
+            .await;
+        let why = failed.map(|metrics| {
+            metrics
+                .running_state
+                .as_ref()
+                .err()
+                .map(ToString::to_string)
+        });
+        match why {
+            Ok(Some(why)) => why.into(),
+            Ok(None) | Err(_) => "it was stopped".into(),
+        }
+    }
+
     /// Stops taking part, after what is under way, and closes the log. Proposals fail from here
     /// on.
     pub async fn stop(&self) {

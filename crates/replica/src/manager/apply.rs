@@ -36,6 +36,10 @@ pub enum NotTaken {
     /// It has no log.
     #[error(transparent)]
     Create(#[from] CreateError),
+    /// It has been led before, its log is not here, and neither is one of the log directories that
+    /// this broker had.
+    #[error("its log is not here, and neither is a log directory that this broker had")]
+    LogLost,
     /// The beginning of its leader epoch could not be written.
     #[error(transparent)]
     Begin(#[from] ChangeError),
@@ -191,6 +195,11 @@ impl<D: Disk, T> Applying<'_, D, T> {
         let name = partition.name();
         let id = Some(topic.id).filter(|id| !id.is_zero());
         let logs = &self.manager.logs;
+        // What is made has no change behind it; what was led before has.
+        let is_new = image.partition_epoch == 0;
+        if self.manager.has_lost_directory && !is_new && logs.get(name).is_none() {
+            return Err(NotTaken::LogLost);
+        }
         let log = logs.create(name, id, &settings.log, self.now.unix_ms)?;
         {
             // One that was there already may have been opened with others.

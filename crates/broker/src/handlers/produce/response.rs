@@ -70,22 +70,31 @@ pub(super) fn response(
     }
 }
 
+/// So many partitions with errors are named in a line of the log.
+const NAMED_MAX: usize = 20;
+
 /// The partitions with errors and their codes, for people; empty if there are none.
 pub(super) fn errors(layout: &Layout, results: &[PartitionAppended]) -> String {
     let mut results = results.iter();
     let mut errors = String::new();
+    let mut count = 0;
     for topic in &layout.topics {
         for partition in &topic.partitions {
             let code = partition.refused.or_else(|| {
                 let result = results.next()?.result.as_ref();
                 result.err().map(error_code::of_append)
             });
-            if let Some(code) = code {
+            let Some(code) = code else { continue };
+            count += 1;
+            if count <= NAMED_MAX {
                 let before = if errors.is_empty() { "" } else { ", " };
                 // Writing to a string does not fail.
                 _ = write!(errors, "{before}{}-{}: {code}", topic.name, partition.index);
             }
         }
+    }
+    if count > NAMED_MAX {
+        _ = write!(errors, ", and {} more", count - NAMED_MAX);
     }
     errors
 }
