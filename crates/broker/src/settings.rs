@@ -27,7 +27,7 @@ use klamm_primitives::BrokerId;
 
 pub use self::definition::{Change, Definition};
 pub use self::error::SettingsError;
-pub use self::kind::{Kind, Value, Width};
+pub use self::kind::{Expected, Kind, Value, Width};
 pub use self::listeners::{Address, Bound, Listeners};
 pub use self::properties::{BadEscape, Property};
 pub use self::sources::{Given, Origin};
