@@ -91,6 +91,15 @@ fn an_unknown_version_of_api_versions_is_answered_in_version_0() {
     assert_eq!(ask(99), wanted);
 }
 
+#[test]
+fn a_topic_is_told_once_however_often_it_is_asked_for() {
+    let broker = TestBroker::start(&[]);
+    let mut client = broker.connect();
+    create_topic(&mut client, "t", 2, &[]);
+    let answer = client.call(&by_names(&["t"; 1000]), 12).unwrap();
+    assert_eq!(one(&answer).partitions.len(), 2);
+}
+
 /// Covers AP-047, AP-054, AP-055, C008.
 #[test]
 fn the_cluster_is_described_in_every_version() {

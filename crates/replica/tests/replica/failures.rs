@@ -2,9 +2,11 @@
 
 use klamm_io::sim::{Fault, SimDisk};
 use klamm_io::{DiskErrorKind, DiskOperation};
-use klamm_replica::{AppendError, FetchError, Fetcher, NotServed, NotTaken, PartitionRole};
+use klamm_replica::{
+    AppendError, FetchError, Fetcher, NotServed, NotTaken, PartitionRole, ReplicaOptions,
+};
 
-use crate::support::{Bed, Placed, partition, produced, records, sized, wanted};
+use crate::support::{Bed, LOCAL, Placed, broker, partition, produced, records, sized, wanted};
 
 fn of_logs(operation: DiskOperation) -> Fault {
     Fault::on(operation).where_path(|path| path.extension().is_some_and(|it| it == "log"))
@@ -84,6 +86,24 @@ fn re_015_a_log_that_cannot_be_made_leaves_its_partition_offline_and_no_other() 
     // It comes with the next change of its metadata.
     bed.place("b-0", &Placed::on(&[1]).in_epoch(2));
     assert!(bed.append_one(1, "b-0", records(1)).is_ok());
+}
+
+/// The log may be in the directory that is missing, so nothing may begin in its place, empty.
+#[test]
+fn while_a_directory_is_missing_only_what_is_new_gets_a_log() {
+    let options = ReplicaOptions {
+        has_lost_directory: true,
+        ..ReplicaOptions::new(broker(LOCAL))
+    };
+    let bed = Bed::with(&options, SimDisk::new(0), &["/data"]);
+    bed.place("new-0", &Placed::on(&[1]).version(0));
+    assert!(bed.append_one(1, "new-0", records(1)).is_ok());
+    let (applied, _) = bed.place("led-before-0", &Placed::on(&[1]).version(3));
+    assert!(matches!(applied.not_taken[0].1, NotTaken::LogLost));
+    assert_eq!(bed.status("led-before-0").role, PartitionRole::Offline);
+    // What is there goes on.
+    bed.place("new-0", &Placed::on(&[1]).in_epoch(2).version(1));
+    assert!(bed.append_one(1, "new-0", records(1)).is_ok());
 }
 
 #[test]

@@ -170,6 +170,10 @@ impl Bed {
     }
 
     pub(crate) fn on(disk: SimDisk, directories: &[&str]) -> Self {
+        Self::with(&ReplicaOptions::new(broker(LOCAL)), disk, directories)
+    }
+
+    pub(crate) fn with(options: &ReplicaOptions, disk: SimDisk, directories: &[&str]) -> Self {
         let clock = SimClock::new();
         let events: Arc<Mutex<Vec<LogEvent<SimDisk>>>> = Arc::default();
         let logs = Arc::new(open_logs(&disk, directories, &clock, &events));
@@ -181,8 +185,7 @@ impl Bed {
             settings: Box::new(SettingsTable(Arc::clone(&settings))),
             proposer: Box::new(Proposals(Arc::clone(&proposals))),
         };
-        let options = ReplicaOptions::new(broker(LOCAL));
-        let manager = ReplicaManager::new(&options, wiring, Arc::clone(&image), clock.now());
+        let manager = ReplicaManager::new(options, wiring, Arc::clone(&image), clock.now());
         let bed = Self {
             clock,
             disk,
