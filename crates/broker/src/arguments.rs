@@ -13,10 +13,13 @@ Settings have the names that Apache Kafka has for them. The last of these places
 holds: a file (--config), the environment (KLAMM_LOG_SEGMENT_BYTES is log.segment.bytes), the \
 command line (--set).
 
+Once listeners or process.roles are given, Apache Kafka's own defaults hold: node.id must be \
+given, too, and the data go to /tmp/kafka-logs unless log.dirs says otherwise.
+
 Examples:
   klamm-broker
   klamm-broker --set log.dirs=/var/lib/klamm
-  klamm-broker --set node.id=1 --set listeners=PLAINTEXT://:9092
+  klamm-broker --set node.id=1 --set listeners=PLAINTEXT://:9092 --set log.dirs=klamm-data
   klamm-broker --config server.properties --set num.partitions=8
   KLAMM_LOG=debug klamm-broker --log-format json
 

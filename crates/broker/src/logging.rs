@@ -1,15 +1,41 @@
 //! The log: where it goes, in which form, and what is in it.
 
-use std::io::{IsTerminal, stderr};
+use std::io::{self, IsTerminal, Write, stderr};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use tracing_subscriber::EnvFilter;
 
 use crate::arguments::{Arguments, LogFormat};
 
-/// What is logged where nobody says it. The consensus library tells at `info` what is for its
-/// own developers.
-const DEFAULT_FILTER: &str = "info,openraft=warn";
+/// What is logged where nobody says it.
+const DEFAULT_FILTER: &str = "info";
+
+/// The consensus library, which tells at `info` what is for its own developers: it is heard only
+/// where somebody names it.
+const QUIET: &str = "openraft";
+
+/// The words that say how much is logged.
+const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+
+/// A writer that loses what it cannot write: a log that nobody takes must not stop the service.
+struct Lossy<W>(W);
+
+impl<W: Write> Write for Lossy<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        _ = self.0.write_all(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        _ = self.0.flush();
+        Ok(())
+    }
+}
+
+/// Writes a line for people; nothing comes of it where nobody takes it.
+pub(crate) fn say(mut to: impl Write, line: &str) {
+    _ = writeln!(to, "{line}");
+}
 
 /// Starts logging to the standard error.
 ///
@@ -22,15 +48,76 @@ pub(crate) fn start(arguments: &Arguments) -> Result<()> {
         .or_else(|| variable("KLAMM_LOG"))
         .or_else(|| variable("RUST_LOG"));
     let filter = filter.unwrap_or_else(|| DEFAULT_FILTER.to_owned());
-    let filter = EnvFilter::try_new(&filter)
+    let filter = EnvFilter::try_new(checked(&filter)?)
         .with_context(|| format!("`{filter}` does not say what to log"))?;
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(stderr)
+        .with_writer(|| Lossy(stderr()))
+        .log_internal_errors(false)
         .with_ansi(stderr().is_terminal());
     match arguments.log_format {
         LogFormat::Text => builder.with_target(false).init(),
         LogFormat::Json => builder.json().init(),
     }
     Ok(())
+}
+
+/// The filter, with what is quiet unless it is named.
+///
+/// # Errors
+/// If a part of it is neither a level nor says what of: it would be taken for the name of a module,
+/// of which everything is logged and of all others nothing.
+fn checked(filter: &str) -> Result<String> {
+    for part in filter.split(',').map(str::trim) {
+        let says_of_what = part.contains('=') || part.contains('[');
+        let is_level = LEVELS.iter().any(|it| part.eq_ignore_ascii_case(it));
+        if !(part.is_empty() || says_of_what || is_level) {
+            bail!("`{part}` is no level of logging: {}", LEVELS.join(", "));
+        }
+    }
+    if filter.contains(QUIET) {
+        Ok(filter.to_owned())
+    } else {
+        Ok(format!("{filter},{QUIET}=warn"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{self, Write};
+
+    use super::{Lossy, checked};
+
+    struct Full;
+
+    impl Write for Full {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_lost_and_nothing_else() {
+        let mut log = Lossy(Full);
+        log.write_all(b"a line").unwrap();
+        log.flush().unwrap();
+    }
+
+    #[test]
+    fn the_consensus_library_is_quiet_unless_it_is_named() {
+        assert_eq!(checked("debug").unwrap(), "debug,openraft=warn");
+        let named = "info,klamm_log=debug,openraft=info";
+        assert_eq!(checked(named).unwrap(), named);
+    }
+
+    #[test]
+    fn a_word_that_is_no_level_is_refused() {
+        let error = checked("warn,inf").unwrap_err().to_string();
+        assert!(error.starts_with("`inf` is no level"), "{error}");
+        assert!(checked("OFF").is_ok());
+    }
 }

@@ -3,6 +3,7 @@
 mod arguments;
 mod logging;
 
+use std::io::{stderr, stdout};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,10 +30,23 @@ fn main() -> ExitCode {
     match run(&arguments, began) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("klamm-broker: {error:#}");
+            logging::say(stderr(), &format!("klamm-broker: {}", told(&error)));
             ExitCode::FAILURE
         }
     }
+}
+
+/// An error and its causes, but for those that it has told already.
+fn told(error: &anyhow::Error) -> String {
+    let mut told = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if !told.contains(&cause) {
+            let before = if told.is_empty() { "" } else { ": " };
+            told.push_str(before);
+            told.push_str(&cause);
+        }
+    }
+    told
 }
 
 fn run(arguments: &Arguments, began: std::time::Instant) -> Result<()> {
@@ -109,7 +123,8 @@ fn attend_signals() -> Result<(Arc<AtomicBool>, mpsc::Receiver<&'static str>)> {
         _ = ask.send(name).await;
         // Whoever asks again does not want to wait for a clean end.
         let name = signals.next().await;
-        eprintln!("klamm-broker: {name} while stopping, ending at once");
+        let line = format!("klamm-broker: {name} while stopping, ending at once");
+        logging::say(stderr(), &line);
         std::process::exit(1);
     });
     Ok((has_started, asked))
@@ -124,12 +139,13 @@ fn say_ready(
     let took = SystemClock.now().saturating_duration_since(began);
     let (node, image) = (broker.settings().node_id, broker.image());
     let address = broker.address(listener).map(|it| it.to_string());
-    println!(
+    let line = format!(
         "klamm-broker ready on {} (node {node}, cluster {}) in {} ms",
         address.unwrap_or_default(),
         image.cluster_id(),
         took.as_millis()
     );
+    logging::say(stdout(), &line);
 }
 
 /// The signals that ask a program to end.

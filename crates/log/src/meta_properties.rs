@@ -39,7 +39,7 @@ impl MetaProperties {
     /// and keys of other purposes are passed over.
     ///
     /// # Errors
-    /// [`SmallFileError::Damaged`] for a version other than 0 and 1, a number or an id that is
+    /// [`SmallFileError::Damaged`] for no version or one other than 0 and 1, a number or an id that is
     /// none, and in version 1 a missing cluster or node id; [`SmallFileError::Disk`].
     pub fn read<D: Disk>(disk: &D, directory: &Path) -> Result<Option<Self>, SmallFileError> {
         let path = Self::path(directory);
@@ -51,7 +51,9 @@ impl MetaProperties {
         let damaged = |key: &str| small_file::damaged(&path, format!("`{key}` makes no sense"));
 
         let node_key = match value("version").as_deref() {
-            None | Some("0") => "broker.id",
+            // Every file has one; without it this is a part of one, or none.
+            None => return Err(small_file::damaged(&path, "`version` is missing")),
+            Some("0") => "broker.id",
             Some("1") => "node.id",
             Some(version) => {
                 let what = format!("version {version} instead of 0 or 1");

@@ -24,7 +24,7 @@ use crate::node::Node;
 use crate::topic_configs;
 
 /// The topic that is the metadata log of Apache Kafka. (AP-066)
-const METADATA_TOPIC: &str = "__cluster_metadata";
+pub(super) const METADATA_TOPIC: &str = "__cluster_metadata";
 
 pub(super) fn handle<D: Disk, C: Clock>(node: &Arc<Node<D, C>>, call: Call<D::File>) {
     let Some((call, request)) = call.decode::<CreateTopicsRequest>() else {

@@ -1,7 +1,9 @@
 //! `FindCoordinator` (key 10).
 //!
-//! v4 asks for several keys at once. Differs from Apache Kafka: there are no coordinators, so that
-//! every client is told to ask again later.
+//! v1 tells a message beside the code, v4 asks for several keys at once. Differs from Apache Kafka:
+//! there are no coordinators and never will be while it runs, so a client is told an error that it
+//! passes on to whoever uses it. `COORDINATOR_NOT_AVAILABLE` would have it ask again for ever, in
+//! silence.
 
 use klamm_primitives::BrokerId;
 use klamm_wire::ErrorCode;
@@ -10,6 +12,9 @@ use klamm_wire::messages::find_coordinator::{
 };
 
 use crate::call::Call;
+
+/// What people read of it.
+const WHY: &str = "this broker has no consumer groups and no transactions";
 
 pub(super) fn handle<F>(call: Call<F>) {
     let version = call.version();
@@ -21,7 +26,8 @@ pub(super) fn handle<F>(call: Call<F>) {
         key,
         node_id: BrokerId::NONE,
         port: -1,
-        error_code: ErrorCode::COORDINATOR_NOT_AVAILABLE,
+        error_code: ErrorCode::UNSUPPORTED_VERSION,
+        error_message: Some(WHY.into()),
         ..Coordinator::default()
     });
     let answer = FindCoordinatorResponse {

@@ -2,7 +2,7 @@
 //!
 //! v3 lets a producer tell the id that it has; without a transactional id it gets a new one all the
 //! same. Differs from Apache Kafka: there is no coordinator of transactions, so that a request with
-//! a transactional id is told to look for one later.
+//! a transactional id is refused for good.
 
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ fn refusal(request: &InitProducerIdRequest) -> Option<ErrorCode> {
     match request.transactional_id.as_deref() {
         Some("") => Some(ErrorCode::INVALID_REQUEST),
         _ if has_id != has_epoch => Some(ErrorCode::INVALID_REQUEST),
-        Some(_) => Some(ErrorCode::COORDINATOR_NOT_AVAILABLE),
+        Some(_) => Some(ErrorCode::UNSUPPORTED_VERSION),
         None => None,
     }
 }
@@ -94,7 +94,7 @@ mod tests {
             Some(ErrorCode::INVALID_REQUEST)
         );
         let transactional = refusal(&request(Some("t")));
-        assert_eq!(transactional, Some(ErrorCode::COORDINATOR_NOT_AVAILABLE));
+        assert_eq!(transactional, Some(ErrorCode::UNSUPPORTED_VERSION));
         let half = InitProducerIdRequest {
             producer_id: ProducerId::new(5),
             ..request(None)

@@ -304,7 +304,7 @@ fn the_cluster_is_told_by_its_own_request_too() {
 }
 
 #[test]
-fn clients_that_look_for_a_coordinator_are_told_to_come_again() {
+fn clients_that_look_for_a_coordinator_are_told_that_there_is_none() {
     let broker = TestBroker::start(&[]);
     let mut client = broker.connect();
     for version in 0..=6 {
@@ -318,7 +318,9 @@ fn clients_that_look_for_a_coordinator_are_told_to_come_again() {
         let [coordinator] = &answer.coordinators[..] else {
             panic!("one key");
         };
-        assert_eq!(coordinator.error_code, ErrorCode::COORDINATOR_NOT_AVAILABLE);
+        assert_eq!(coordinator.error_code, ErrorCode::UNSUPPORTED_VERSION);
+        let why = coordinator.error_message.as_deref().unwrap_or_default();
+        assert_eq!(why.contains("no consumer groups"), version >= 1);
         assert_eq!((&*coordinator.key, coordinator.node_id.get()), ("g", -1));
     }
 }

@@ -7,7 +7,7 @@ use klamm_wire::messages::metadata::{
     MetadataRequestTopic, MetadataResponsePartition, MetadataResponseTopic,
 };
 
-use super::super::operations;
+use super::super::{create_topics::METADATA_TOPIC, operations};
 use crate::node::reachable;
 
 /// Topics in which the cluster keeps its own data.
@@ -35,10 +35,12 @@ pub(super) fn is_internal(name: &str) -> bool {
     INTERNAL.contains(&name)
 }
 
-/// Whether a topic could have this name.
+/// Whether a topic could have this name, which that of the metadata log keeps to itself.
 pub(super) fn is_legal_name(name: &str) -> bool {
     let is_legal = |it: u8| it.is_ascii_alphanumeric() || matches!(it, b'.' | b'_' | b'-');
-    !matches!(name, "" | "." | "..") && name.len() <= NAME_LEN_MAX && name.bytes().all(is_legal)
+    !matches!(name, "" | "." | ".." | METADATA_TOPIC)
+        && name.len() <= NAME_LEN_MAX
+        && name.bytes().all(is_legal)
 }
 
 /// A topic that is not described, under the name or id by which it was asked for.
@@ -230,7 +232,7 @@ mod tests {
             assert!(is_legal_name(name), "{name}");
         }
         let long = "a".repeat(250);
-        for name in ["", ".", "..", "a b", "ä", "a/b", &long] {
+        for name in ["", ".", "..", METADATA_TOPIC, "a b", "ä", "a/b", &long] {
             assert!(!is_legal_name(name), "{name}");
         }
     }
