@@ -1,9 +1,9 @@
 //! `FindCoordinator` (key 10).
 //!
 //! v1 tells a message beside the code, v4 asks for several keys at once. Differs from Apache Kafka:
-//! there are no coordinators and never will be while it runs, so a client is told an error that it
-//! passes on to whoever uses it. `COORDINATOR_NOT_AVAILABLE` would have it ask again for ever, in
-//! silence.
+//! there are no coordinators. A consumer with a group's name is told to come again later, as it
+//! asks even where it was given its partitions, and would pass a lasting error on; a producer with
+//! a transactional id can do nothing without, so it is told for good.
 
 use klamm_primitives::BrokerId;
 use klamm_wire::ErrorCode;
@@ -13,6 +13,9 @@ use klamm_wire::messages::find_coordinator::{
 
 use crate::call::Call;
 
+/// The type of a key that is a transactional id; 0 is a group.
+const TRANSACTION: i8 = 1;
+
 /// What people read of it.
 const WHY: &str = "this broker has no consumer groups and no transactions";
 
@@ -21,12 +24,17 @@ pub(super) fn handle<F>(call: Call<F>) {
     let Some((call, request)) = call.decode::<FindCoordinatorRequest>() else {
         return;
     };
+    let error_code = if request.key_type == TRANSACTION {
+        ErrorCode::UNSUPPORTED_VERSION
+    } else {
+        ErrorCode::COORDINATOR_NOT_AVAILABLE
+    };
     let keys = request.from_version(version).coordinator_keys;
     let coordinators = keys.into_iter().map(|key| Coordinator {
         key,
         node_id: BrokerId::NONE,
         port: -1,
-        error_code: ErrorCode::UNSUPPORTED_VERSION,
+        error_code,
         error_message: Some(WHY.into()),
         ..Coordinator::default()
     });

@@ -307,8 +307,11 @@ fn the_cluster_is_told_by_its_own_request_too() {
 fn clients_that_look_for_a_coordinator_are_told_that_there_is_none() {
     let broker = TestBroker::start(&[]);
     let mut client = broker.connect();
-    for version in 0..=6 {
+    let each = (0..=6).flat_map(|version| [(version, 0), (version, 1)]);
+    // Version 0 knows of groups alone.
+    for (version, key_type) in each.filter(|it| *it != (0, 1)) {
         let request = FindCoordinatorRequest {
+            key_type,
             coordinator_keys: vec!["g".into()],
             ..FindCoordinatorRequest::default()
         };
@@ -318,7 +321,12 @@ fn clients_that_look_for_a_coordinator_are_told_that_there_is_none() {
         let [coordinator] = &answer.coordinators[..] else {
             panic!("one key");
         };
-        assert_eq!(coordinator.error_code, ErrorCode::UNSUPPORTED_VERSION);
+        // A consumer that was given its partitions goes on, a transaction cannot.
+        let expected = match key_type {
+            0 => ErrorCode::COORDINATOR_NOT_AVAILABLE,
+            _ => ErrorCode::UNSUPPORTED_VERSION,
+        };
+        assert_eq!(coordinator.error_code, expected);
         let why = coordinator.error_message.as_deref().unwrap_or_default();
         assert_eq!(why.contains("no consumer groups"), version >= 1);
         assert_eq!((&*coordinator.key, coordinator.node_id.get()), ("g", -1));
