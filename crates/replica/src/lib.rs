@@ -62,7 +62,9 @@ pub use fetch_request::{
 pub use finished::Finished;
 pub use follow_up::FollowUp;
 pub use isr_proposal::{IsrAnswer, IsrMember, IsrProposal, IsrProposer};
-pub use manager::{Applied, NotTaken, ReplicaManager, ReplicaOptions, ReplicaWiring, Waiting};
+pub use manager::{
+    Applied, NotTaken, ReplicaManager, ReplicaOptions, ReplicaWiring, Waiting, is_internal_topic,
+};
 pub use not_served::NotServed;
 pub use offset_query::{OffsetError, OffsetQuery, OffsetTarget};
 pub use partition::{FollowerStatus, PartitionRole, PartitionStatus};

@@ -28,6 +28,7 @@ use klamm_purgatory::{Purgatory, PurgatoryConfig};
 use parking_lot::Mutex;
 use tracing::error;
 
+pub use self::append::is_internal_topic;
 pub use self::apply::{Applied, NotTaken};
 use self::isr::IsrCheck;
 pub use self::waiting::Waiting;

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use klamm_controller::{CreateTopicError, CreateTopics, MetadataImage, NewTopic};
 use klamm_io::{Clock, Disk};
 use klamm_network::Parked;
+use klamm_replica::is_internal_topic;
 use klamm_wire::messages::metadata::{
     MetadataRequest, MetadataRequestTopic, MetadataResponse, MetadataResponseBroker,
     MetadataResponseTopic,
@@ -22,7 +23,7 @@ use klamm_wire::messages::metadata::{
 use klamm_wire::{ApiKey, ErrorCode, UnknownTags};
 use tracing::debug;
 
-use self::describe::{Asker, describe, failed, is_internal, is_legal_name};
+use self::describe::{Asker, describe, failed, is_legal_name};
 use super::operations;
 use crate::call::{Call, note_refusal};
 use crate::node::{Node, reachable};
@@ -67,7 +68,9 @@ fn to_create(request: &MetadataRequest, image: &MetadataImage) -> Vec<NewTopic> 
     let named = request.topics.iter().flatten();
     let names = named.filter_map(|topic| topic.name.as_deref());
     let missing: BTreeSet<_> = names
-        .filter(|name| image.topic(name).is_none() && is_legal_name(name) && !is_internal(name))
+        .filter(|name| {
+            image.topic(name).is_none() && is_legal_name(name) && !is_internal_topic(name)
+        })
         .collect();
     missing.into_iter().map(NewTopic::new).collect()
 }

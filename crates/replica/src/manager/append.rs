@@ -13,12 +13,18 @@ use crate::delayed_produce::{Awaited, ProduceWait};
 use crate::follow_up::FollowUp;
 use crate::partition::Terms;
 
-/// Topics that clients do not write to. (RE-039)
+/// Topics that the cluster keeps for itself.
 const INTERNAL_TOPICS: [&str; 3] = [
     "__consumer_offsets",
     "__transaction_state",
     "__share_group_state",
 ];
+
+/// Whether a topic is one that the cluster keeps for itself, so that clients do not write to it.
+/// (RE-039)
+pub fn is_internal_topic(name: &str) -> bool {
+    name.starts_with("__") && INTERNAL_TOPICS.contains(&name)
+}
 
 impl<D: Disk, T> ReplicaManager<D, T> {
     /// Appends as the leader of each partition; one that fails does not hold up the others.
@@ -46,9 +52,7 @@ impl<D: Disk, T> ReplicaManager<D, T> {
         let mut awaited = Vec::new();
         for (index, entry) in request.entries.into_iter().enumerate() {
             let name = entry.partition;
-            let is_closed = request.origin == Origin::Client
-                && name.topic.starts_with("__")
-                && INTERNAL_TOPICS.contains(&&*name.topic);
+            let is_closed = request.origin == Origin::Client && is_internal_topic(&name.topic);
             let result = match hosted.get(&name) {
                 _ if is_closed => Err(AppendError::InternalTopic),
                 None => Err(self.not_hosted(&name).into()),

@@ -2,6 +2,7 @@
 
 use klamm_controller::{MetadataImage, PartitionImage, TopicImage};
 use klamm_primitives::{BrokerId, PartitionIndex};
+use klamm_replica::is_internal_topic;
 use klamm_wire::ErrorCode;
 use klamm_wire::messages::metadata::{
     MetadataRequestTopic, MetadataResponsePartition, MetadataResponseTopic,
@@ -9,13 +10,6 @@ use klamm_wire::messages::metadata::{
 
 use super::super::{create_topics::METADATA_TOPIC, operations};
 use crate::node::reachable;
-
-/// Topics in which the cluster keeps its own data.
-const INTERNAL: [&str; 3] = [
-    "__consumer_offsets",
-    "__transaction_state",
-    "__share_group_state",
-];
 
 /// The longest name, which becomes a directory's together with an index.
 const NAME_LEN_MAX: usize = 249;
@@ -28,11 +22,6 @@ pub(super) struct Asker {
     pub(super) version: i16,
     /// Whether what may be done with topics is to be told.
     pub(super) wants_operations: bool,
-}
-
-/// Whether the cluster keeps its own data in a topic.
-pub(super) fn is_internal(name: &str) -> bool {
-    INTERNAL.contains(&name)
 }
 
 /// Whether a topic could have this name, which that of the metadata log keeps to itself.
@@ -48,7 +37,7 @@ pub(super) fn failed(code: ErrorCode, asked: &MetadataRequestTopic) -> MetadataR
     let name = asked.name.clone();
     MetadataResponseTopic {
         error_code: code,
-        is_internal: name.as_deref().is_some_and(is_internal),
+        is_internal: name.as_deref().is_some_and(is_internal_topic),
         name,
         topic_id: asked.topic_id,
         topic_authorized_operations: operations::NOT_ASKED,
@@ -66,7 +55,7 @@ pub(super) fn describe(
     MetadataResponseTopic {
         name: Some((&*topic.name).into()),
         topic_id: topic.id,
-        is_internal: is_internal(&topic.name),
+        is_internal: is_internal_topic(&topic.name),
         partitions: partitions
             .map(|(index, partition)| describe_partition(image, index, partition, asker))
             .collect(),
@@ -220,9 +209,9 @@ mod tests {
     #[test]
     fn ap_054_topics_of_the_cluster_itself_are_marked() {
         for name in ["__consumer_offsets", "__transaction_state"] {
-            assert!(is_internal(name));
+            assert!(is_internal_topic(name));
         }
-        assert!(!is_internal("clicks"));
+        assert!(!is_internal_topic("clicks"));
     }
 
     #[test]
