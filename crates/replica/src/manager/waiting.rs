@@ -74,14 +74,16 @@ impl<D: Disk, T> ReplicaManager<D, T> {
         self.follow_up(then, finished);
     }
 
-    /// When [`ReplicaManager::advance`] next has something to do; `None` if nothing waits and no
-    /// partition that is led here has followers.
+    /// When [`ReplicaManager::advance`] or [`ReplicaManager::retry`] next has something to do;
+    /// `None` if nothing waits, no partition that is led here has followers, and none is to be tried
+    /// again.
     pub fn next_deadline(&self) -> Option<Instant> {
         earliest([
             self.produces.next_deadline(),
             self.fetches.next_deadline(),
             self.deletions.next_deadline(),
             self.isr_check.lock().next_deadline(),
+            self.retries.lock().next_deadline(),
         ])
     }
 
@@ -93,6 +95,7 @@ impl<D: Disk, T> ReplicaManager<D, T> {
             self.fetches.watch_next_deadline(waker),
             self.deletions.watch_next_deadline(waker),
             self.isr_check.lock().watch_next_deadline(waker),
+            self.retries.lock().watch_next_deadline(waker),
         ])
     }
 
@@ -129,6 +132,6 @@ fn enter<Op: DelayedOperation>(
     finished.extend(done);
 }
 
-fn earliest(deadlines: [Option<Instant>; 4]) -> Option<Instant> {
+fn earliest(deadlines: [Option<Instant>; 5]) -> Option<Instant> {
     deadlines.into_iter().flatten().min()
 }
