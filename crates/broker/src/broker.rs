@@ -28,9 +28,6 @@ use crate::settings::{Settings, topics};
 use crate::start_error::StartError;
 use crate::topic_configs::TopicConfigs;
 
-/// The directory of the metadata log, within that of the setting.
-const METADATA_DIRECTORY: &str = "klamm-metadata";
-
 /// A broker that serves, with the controller of its cluster of one.
 ///
 /// Its owner must [stop](Self::stop) it; dropped without, its threads go on for as long as the
@@ -200,6 +197,7 @@ impl<N: Net, D: Disk, C: Clock> Broker<N, D, C> {
                 error!(%error, "a task of the broker panicked");
             }
         }
+        self.node.applied.end();
         self.handlers.stop();
         self.controller.stop().await;
         self.storage.stop(self.node.epoch());
@@ -212,7 +210,7 @@ async fn open_quorum<N, D: Disk, C: Clock>(
     settings: &Settings,
     cluster_id: &str,
 ) -> Result<RaftQuorum<D, C>, StartError> {
-    let directory = settings.logs.metadata_directory.join(METADATA_DIRECTORY);
+    let directory = storage::metadata_log(settings);
     let options = RaftOptions {
         snapshot_bytes: settings.logs.metadata_snapshot_bytes,
         snapshot_interval: settings.logs.metadata_snapshot_interval,

@@ -24,6 +24,7 @@ mod layout;
 
 mod handlers;
 
+mod applied_offset;
 mod broker;
 
 pub use broker::Broker;

@@ -6,12 +6,13 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use klamm_controller::{BrokerImage, ControllerHandle, Endpoint, MetadataImage};
 use klamm_io::{Clock, Disk};
 use klamm_log::Now;
-use klamm_primitives::{BrokerEpoch, BrokerId, Offset};
+use klamm_primitives::{BrokerEpoch, BrokerId};
 use klamm_replica::{Finished, FollowUp, ReplicaManager};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tracing::error;
 
+use crate::applied_offset::AppliedOffset;
 use crate::codec_pool::CodecPool;
 use crate::handlers::Ticket;
 use crate::producer_ids::ProducerIds;
@@ -29,7 +30,7 @@ pub(crate) struct Node<D: Disk, C> {
     pub(crate) codecs: CodecPool,
     pub(crate) producer_ids: ProducerIds,
     /// The offset of the image that the replicas go by.
-    pub(crate) applied: watch::Sender<Offset>,
+    pub(crate) applied: AppliedOffset,
     /// The newest image of the quorum, which the replicas may not go by yet.
     pub(crate) images: watch::Receiver<Arc<MetadataImage>>,
     epoch: AtomicI64,
@@ -55,7 +56,7 @@ impl<D: Disk, C: Clock> Node<D, C> {
             runtime: parts.runtime,
             codecs: CodecPool::default(),
             producer_ids: ProducerIds::default(),
-            applied: watch::Sender::new(Offset::UNKNOWN),
+            applied: AppliedOffset::new(),
             images: parts.images,
             epoch: AtomicI64::new(BrokerEpoch::NONE.get()),
         }
@@ -89,12 +90,11 @@ impl<D: Disk, C: Clock> Node<D, C> {
         }
     }
 
-    /// Waits until the replicas go by all that the quorum has agreed on up to now.
+    /// Waits until the replicas go by all that the quorum has agreed on up to now, or the broker
+    /// stops.
     pub(crate) async fn caught_up(&self) {
         let newest = self.images.borrow().offset();
-        let mut applied = self.applied.subscribe();
-        // An error would mean that the sender is gone, and it is ours.
-        _ = applied.wait_for(|offset| *offset >= newest).await;
+        self.applied.wait_for(newest).await;
     }
 
     /// Does what a change to partitions calls for: answers those who waited for it.

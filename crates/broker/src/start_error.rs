@@ -1,5 +1,6 @@
 //! [`StartError`]: why a broker did not start.
 
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
@@ -51,18 +52,21 @@ pub enum StartError {
     /// The logs could not be opened.
     #[error(transparent)]
     Logs(#[from] klamm_log::StartError),
-    /// The log directories hold partitions and this cluster has no metadata at all: they are
-    /// another cluster's, and nothing of them is touched.
+    /// The log directories hold partitions that this cluster does not know and has not deleted: they
+    /// may be another cluster's, or its metadata are elsewhere. Nothing of them is touched.
     #[error(
-        "{} holds {partition}, of a topic that this cluster does not know: its metadata are \
-         elsewhere, or the directory is another broker's",
-        directory.display()
+        "{} holds {partition}{}, of a topic that this cluster neither knows nor has deleted: its \
+         metadata are elsewhere, or it is another broker's. Move it out of the log directory to \
+         start without it",
+        directory.display(), AndOthers(*others)
     )]
     ForeignLogs {
         /// One of the log directories.
         directory: PathBuf,
         /// One of the partitions.
         partition: String,
+        /// How many there are besides.
+        others: usize,
     },
     /// A thread could not be had.
     #[error("no thread to be had: {0}")]
@@ -73,4 +77,15 @@ pub enum StartError {
     /// The controller did not take a sign of life.
     #[error(transparent)]
     Heartbeat(#[from] HeartbeatError),
+}
+
+struct AndOthers(usize);
+
+impl fmt::Display for AndOthers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 => Ok(()),
+            count => write!(f, " (and {count} more)"),
+        }
+    }
 }

@@ -85,7 +85,10 @@ pub(super) fn check<D: Disk>(
     log_start: Offset,
     durable: Offset,
 ) -> Result<Option<Torn>, TailError> {
-    let mut segments = segments(disk, directory)?.into_iter();
+    let mut segments = segments(disk, directory)?;
+    // Those before the log start are on their way out, one after the other.
+    let first = segments.iter().rposition(|(base, _)| *base <= log_start);
+    let mut segments = segments.drain(first.unwrap_or(0)..);
     let mut end = log_start;
     let mut is_first = true;
     while let Some((base, path)) = segments.next() {
