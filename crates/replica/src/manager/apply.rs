@@ -271,15 +271,17 @@ impl<'a, D: Disk, T> Applying<'a, D, T> {
     /// not be taken, if it could not.
     fn note_for_retry(&self, name: &TopicPartition, taken: &Result<Became, NotTaken>) -> bool {
         let mut retries = self.manager.retries.lock();
-        match taken {
-            Err(NotTaken::Create(CreateError::Shortage(_) | CreateError::NameTaken { .. })) => {
-                retries.add(name, self.now.instant)
-            }
-            Ok(_) | Err(_) => {
-                retries.remove(name);
-                true
-            }
+        let may_pass = matches!(
+            taken,
+            Err(NotTaken::Create(
+                CreateError::Shortage(_) | CreateError::NameTaken { .. }
+            ))
+        );
+        if may_pass {
+            return retries.add(name, self.now.instant);
         }
+        retries.remove(name);
+        true
     }
 
     /// Gives a partition its log, and its role over it.
