@@ -77,7 +77,10 @@ fn want_of_descriptors_refuses_the_request_and_nothing_else() {
     // The segment is full, and the next one cannot be made.
     let refused = bed.append_one(1, "a-0", sized(9000));
     assert!(matches!(refused, Err(AppendError::Log(_))), "{refused:?}");
-    assert_eq!(bed.status("a-0").role, PartitionRole::Leader);
+    assert!(matches!(
+        bed.status("a-0").role,
+        PartitionRole::Leader { .. }
+    ));
     assert_eq!(bed.read("a-0", 0), [0, 1]);
     bed.disk.clear_faults();
     assert!(bed.append_one(1, "a-0", sized(9000)).is_ok());
