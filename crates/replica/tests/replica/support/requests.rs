@@ -24,6 +24,7 @@ pub(crate) fn append_request(acks: i16, entries: &[(&str, Bytes)]) -> AppendRequ
             .iter()
             .map(|(name, records)| AppendEntry {
                 partition: partition(name),
+                topic_id: None,
                 records: records.clone(),
             })
             .collect(),
