@@ -69,6 +69,8 @@ fn a_port_that_is_taken_is_refused_and_everything_let_go() {
         panic!("two listeners on one port");
     };
     assert!(matches!(error, StartError::Network(_)), "{error}");
+    let left = std::fs::read_dir(directory.path()).unwrap().count();
+    assert_eq!(left, 0, "nothing was made in vain");
     TestBroker::start_in(directory.path(), &[]).unwrap();
 }
 
