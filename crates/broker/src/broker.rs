@@ -3,6 +3,7 @@
 mod addresses;
 mod departures;
 mod health;
+mod owner;
 mod storage;
 mod tasks;
 
@@ -10,9 +11,10 @@ use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 
 use klamm_controller::{
-    Controller, ControllerOptions, MetadataImage, Quorum, RaftOptions, RaftQuorum, RegisterBroker,
+    Controller, ControllerOptions, MetadataImage, OpenQuorumError, Quorum, RaftOptions, RaftQuorum,
+    RegisterBroker,
 };
-use klamm_io::{Clock, Disk, Net};
+use klamm_io::{Clock, Disk, DiskErrorKind, Net};
 use klamm_network::{Handler, HandlerPool, Server};
 use klamm_primitives::Uuid;
 use klamm_replica::{
@@ -65,6 +67,7 @@ impl<N: Net, D: Disk, C: Clock> Broker<N, D, C> {
         let observer = Arc::clone(&departures);
         let server = Server::open(net, clock, config, observer)?;
 
+        owner::check_node(&machine, &settings)?;
         let cluster_id = storage::cluster_id(&machine, &settings)?;
         let quorum = Arc::new(open_quorum(&machine, &settings, &cluster_id).await?);
         let health = Arc::new(Health::new(settings.logs.directories.len()));
@@ -233,7 +236,14 @@ async fn open_quorum<N, D: Disk, C: Clock>(
         ..RaftOptions::new(settings.node_id, cluster_id, &directory)
     };
     let opened = RaftQuorum::open(machine.disk.clone(), options, machine.clock.clone()).await;
-    opened.map_err(|source| StartError::Quorum { directory, source })
+    opened.map_err(|source| match source {
+        OpenQuorumError::Disk(error) if error.kind() == DiskErrorKind::Locked => {
+            StartError::InUse {
+                directory: settings.logs.metadata_directory.clone(),
+            }
+        }
+        source => StartError::Quorum { directory, source },
+    })
 }
 
 fn controller_options(settings: &Settings, random: fn() -> u128) -> ControllerOptions {

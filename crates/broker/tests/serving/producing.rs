@@ -222,7 +222,10 @@ fn records_that_must_be_synced_first_are_acknowledged_when_they_are() {
 fn producers_that_come_together_get_their_ids_from_one_block() {
     let broker = TestBroker::start(&[]);
     let mut clients: Vec<_> = (0..20).map(|_| broker.connect()).collect();
-    let request = InitProducerIdRequest::default();
+    let request = InitProducerIdRequest {
+        transactional_id: None,
+        ..InitProducerIdRequest::default()
+    };
     let asked: Vec<_> = clients
         .iter_mut()
         .map(|client| client.send(&request, 4).unwrap())

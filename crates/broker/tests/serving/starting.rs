@@ -51,12 +51,17 @@ fn a_directory_that_is_in_use_is_refused() {
     let Err(error) = TestBroker::start_in(broker.path(), &[]) else {
         panic!("two brokers in one directory");
     };
-    let shown = error.to_string();
-    assert!(
-        shown.contains(&broker.path().display().to_string()),
-        "{shown}"
+    let path = broker.path().display();
+    assert_eq!(
+        error.to_string(),
+        format!("{path} is in use by another process")
     );
     drop(first);
+    let Err(error) = TestBroker::start_in(broker.path(), &["node.id=2"]) else {
+        panic!("another node in the directory");
+    };
+    let wanted = format!("{path} belongs to node 1, and node.id is 2");
+    assert_eq!(error.to_string(), wanted);
     TestBroker::start_in(broker.path(), &[]).unwrap();
 }
 
