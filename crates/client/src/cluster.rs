@@ -8,9 +8,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use foldhash::fast::FixedState;
 use klamm_primitives::{LeaderEpoch, PartitionIndex, TopicId, TopicPartition};
 
 use crate::node::{Node, NodeId};
+
+/// Topics by name. A producer looks into it for each record, so it has a fast hash; names are the
+/// application's, and nobody gains by making them collide.
+pub(crate) type Topics = HashMap<Arc<str>, Arc<Topic>, FixedState>;
 
 /// Nodes, topics and who leads which partition, at one moment. (P6.7)
 #[derive(Debug, Clone, Default)]
@@ -24,7 +29,7 @@ pub struct Cluster {
     cluster_id: Option<Arc<str>>,
     controller: Option<NodeId>,
     nodes: BTreeMap<NodeId, Node>,
-    topics: HashMap<Arc<str>, Arc<Topic>>,
+    topics: Topics,
     names: HashMap<TopicId, Arc<str>>,
     led_by: HashMap<NodeId, Vec<TopicPartition>>,
     invalid_topics: Vec<Arc<str>>,
@@ -39,8 +44,9 @@ pub struct Topic {
     is_internal: bool,
     /// By rising index.
     partitions: Vec<Partition>,
-    /// Places in `partitions` of those that have a leader.
+    /// Places in `partitions` of those that have a leader, and their indices.
     available: Vec<usize>,
+    available_indices: Vec<PartitionIndex>,
     last_use: Arc<LastUse>,
 }
 
@@ -106,15 +112,17 @@ impl Topic {
     ) -> Self {
         partitions.sort_by_key(|partition| partition.index);
         partitions.dedup_by_key(|partition| partition.index);
-        let available = (0..partitions.len())
+        let available: Vec<usize> = (0..partitions.len())
             .filter(|at| partitions[*at].leader.is_some())
             .collect();
+        let available_indices = available.iter().map(|at| partitions[*at].index).collect();
         Self {
             name,
             id,
             is_internal,
             partitions,
             available,
+            available_indices,
             last_use,
         }
     }
@@ -142,6 +150,11 @@ impl Topic {
     /// The partitions that have a leader, by rising index.
     pub fn available(&self) -> impl ExactSizeIterator<Item = &Partition> {
         self.available.iter().map(|at| &self.partitions[*at])
+    }
+
+    /// The indices of the partitions that have a leader, rising.
+    pub fn available_indices(&self) -> &[PartitionIndex] {
+        &self.available_indices
     }
 
     /// The partition with this index.
@@ -176,7 +189,7 @@ pub(crate) struct ClusterParts {
     pub(crate) cluster_id: Option<Arc<str>>,
     pub(crate) controller: Option<NodeId>,
     pub(crate) nodes: BTreeMap<NodeId, Node>,
-    pub(crate) topics: HashMap<Arc<str>, Arc<Topic>>,
+    pub(crate) topics: Topics,
     pub(crate) invalid_topics: Vec<Arc<str>>,
     pub(crate) unauthorized_topics: Vec<Arc<str>>,
 }

@@ -23,33 +23,31 @@ enum Known {
 }
 
 fn known(cluster: &Cluster, name: &Arc<str>, partition: Option<PartitionIndex>) -> Known {
+    if let Some(topic) = enough(cluster, name, partition) {
+        return Known::Topic(Arc::clone(topic));
+    }
     match cluster.topic(name) {
         Some(topic) if !topic.partitions().is_empty() => {
-            let count = topic.partitions().len();
-            let needed = partition.map_or(0, |index| usize::try_from(index.get()).unwrap_or(0));
-            if needed < count {
-                return Known::Topic(Arc::clone(topic));
-            }
-            Known::TooFew(u32::try_from(count).unwrap_or(u32::MAX))
+            Known::TooFew(u32::try_from(topic.partitions().len()).unwrap_or(u32::MAX))
         }
         _ if cluster.invalid_topics().contains(name) => Known::Invalid,
         _ => Known::Nothing,
     }
 }
 
-impl<K, V> Shared<K, V> {
-    /// What is known of a topic, if it is enough for a record of that partition.
-    pub(super) fn look_up(
-        &self,
-        name: &Arc<str>,
-        partition: Option<PartitionIndex>,
-    ) -> Option<Arc<Topic>> {
-        match known(&self.client.metadata().look(), name, partition) {
-            Known::Topic(topic) => Some(topic),
-            _ => None,
-        }
-    }
+/// What is known of a topic, if it is enough for a record of that partition.
+#[inline]
+pub(super) fn enough<'a>(
+    cluster: &'a Cluster,
+    name: &str,
+    partition: Option<PartitionIndex>,
+) -> Option<&'a Arc<Topic>> {
+    let topic = cluster.topic(name)?;
+    let needed = partition.map_or(0, |index| usize::try_from(index.get()).unwrap_or(0));
+    (needed < topic.partitions().len()).then_some(topic)
+}
 
+impl<K, V> Shared<K, V> {
     /// Waits until a topic is known, with the partition if one is given. Each answer without it
     /// leads to one more request, until the deadline.
     pub(super) async fn await_topic(
