@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use foldhash::fast::FixedState;
 use klamm_primitives::{LeaderEpoch, PartitionIndex, TopicId, TopicPartition};
+use klamm_wire::ErrorCode;
 
 use crate::node::{Node, NodeId};
 
@@ -34,6 +35,7 @@ pub struct Cluster {
     led_by: HashMap<NodeId, Vec<TopicPartition>>,
     invalid_topics: Vec<Arc<str>>,
     unauthorized_topics: Vec<Arc<str>>,
+    topic_errors: BTreeMap<Arc<str>, ErrorCode>,
 }
 
 /// A topic, in a [`Cluster`].
@@ -192,6 +194,7 @@ pub(crate) struct ClusterParts {
     pub(crate) topics: Topics,
     pub(crate) invalid_topics: Vec<Arc<str>>,
     pub(crate) unauthorized_topics: Vec<Arc<str>>,
+    pub(crate) topic_errors: BTreeMap<Arc<str>, ErrorCode>,
 }
 
 impl ClusterParts {
@@ -247,6 +250,7 @@ impl ClusterParts {
             led_by,
             invalid_topics: self.invalid_topics,
             unauthorized_topics: self.unauthorized_topics,
+            topic_errors: self.topic_errors,
         }
     }
 }
@@ -329,6 +333,12 @@ impl Cluster {
         &self.unauthorized_topics
     }
 
+    /// What the last answer that named a topic said in place of its partitions: that it is not
+    /// known, say, or that nobody leads it yet.
+    pub fn topic_error(&self, topic: &str) -> Option<ErrorCode> {
+        self.topic_errors.get(topic).copied()
+    }
+
     /// The parts again, to make the next snapshot of.
     pub(crate) fn to_parts(&self) -> ClusterParts {
         ClusterParts {
@@ -339,6 +349,7 @@ impl Cluster {
             topics: self.topics.clone(),
             invalid_topics: self.invalid_topics.clone(),
             unauthorized_topics: self.unauthorized_topics.clone(),
+            topic_errors: self.topic_errors.clone(),
         }
     }
 }

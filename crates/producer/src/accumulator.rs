@@ -238,7 +238,7 @@ impl RecordAccumulator {
 
     /// The partitions that may be drawn: those that have a leader and whose broker takes data, or
     /// else those that have a leader, or else all. (PR-026, PR-030)
-    fn candidates(&self, topic: &TopicQueues, known: &Topic) -> Vec<Candidate> {
+    pub(crate) fn candidates(&self, topic: &TopicQueues, known: &Topic) -> Vec<Candidate> {
         let candidate = |partition: &Partition, queues: &[Option<Arc<PartitionQueue>>]| {
             let at = usize::try_from(partition.index.get()).unwrap_or(usize::MAX);
             let queue = queues.get(at).and_then(Option::as_ref);

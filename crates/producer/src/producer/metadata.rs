@@ -5,11 +5,13 @@ use std::time::Instant;
 
 use klamm_client::{Cluster, MetadataError, Topic, TopicError};
 use klamm_primitives::PartitionIndex;
-use klamm_wire::ErrorCode;
 
 use crate::error::{Failure, SendError};
 use crate::lifecycle::Phase;
 use crate::producer::Shared;
+
+/// Said where no connection was lost either: it is only being made, or nobody speaks on it.
+const NOBODY_ANSWERED: &str = "no address of bootstrap.servers has answered";
 
 /// What is known of a topic, for one record.
 enum Known {
@@ -71,10 +73,12 @@ impl<K, V> Shared<K, V> {
         deadline: Instant,
     ) -> Result<Result<Arc<Topic>, Failure>, SendError> {
         let metadata = self.client.metadata();
-        // Unknown to the cluster, by the last answer that could have known it.
-        let mut cause = None;
         loop {
-            let state = known(&metadata.look(), name, partition);
+            let cluster = metadata.look();
+            let state = known(&cluster, name, partition);
+            let cause = cluster.topic_error(name);
+            let nobody_answered = cluster.is_bootstrap();
+            drop(cluster);
             match &state {
                 Known::Topic(topic) => {
                     topic.touch(self.time.now());
@@ -88,7 +92,13 @@ impl<K, V> Shared<K, V> {
                 let waited = now.saturating_duration_since(start);
                 return Ok(Err(match state {
                     Known::TooFew(count) => Failure::PartitionMissing { count, waited },
-                    _ => Failure::TopicMissing { waited, cause },
+                    _ => Failure::TopicMissing {
+                        waited,
+                        cause,
+                        trouble: metadata
+                            .last_trouble()
+                            .or_else(|| nobody_answered.then(|| NOBODY_ANSWERED.into())),
+                    },
                 }));
             }
             metadata.add_topic(name, now);
@@ -100,7 +110,7 @@ impl<K, V> Shared<K, V> {
                     return Err(SendError::ClosedDuringSend);
                 }
                 news = metadata.newer_than(version) => match news {
-                    Ok(_) => cause = Some(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION),
+                    Ok(_) => {}
                     Err(MetadataError::Closed) => return Err(SendError::ClosedDuringSend),
                     Err(_) => return Ok(Err(Failure::UnsupportedVersion("Metadata"))),
                 },
