@@ -6,7 +6,7 @@ use klamm_controller::{
     ControllerError, CreateTopicError, DeleteTopicError, ProducerIdsError, ProposeError,
 };
 use klamm_log::ProducerStateError;
-use klamm_records::{BatchError, RecordsError, ValidationError};
+use klamm_records::{BatchError, InflateError, RecordsError, ValidationError};
 use klamm_replica::{AppendError, DeleteRecordsError, FetchError, NotServed, OffsetError};
 use klamm_wire::ErrorCode;
 
@@ -26,6 +26,7 @@ pub(crate) fn of_not_served(error: NotServed) -> ErrorCode {
 pub(crate) fn of_append(error: &AppendError) -> ErrorCode {
     match error {
         AppendError::NotServed(error) => of_not_served(*error),
+        AppendError::UnknownTopicId => ErrorCode::UNKNOWN_TOPIC_ID,
         AppendError::InvalidRequiredAcks { .. } => ErrorCode::INVALID_REQUIRED_ACKS,
         AppendError::InternalTopic => ErrorCode::INVALID_TOPIC_EXCEPTION,
         AppendError::NotEnoughReplicas { .. } => ErrorCode::NOT_ENOUGH_REPLICAS,
@@ -75,6 +76,11 @@ fn of_batch(error: &BatchError) -> ErrorCode {
 fn of_records(error: &RecordsError) -> ErrorCode {
     match error {
         RecordsError::UnknownCodec(_) => ErrorCode::UNSUPPORTED_COMPRESSION_TYPE,
+        // Smaller batches may fit: the producer is told to divide it, not to send it again.
+        RecordsError::Inflate {
+            source: InflateError::TooLarge { .. },
+            ..
+        } => ErrorCode::MESSAGE_TOO_LARGE,
         RecordsError::Inflate { .. } => ErrorCode::CORRUPT_MESSAGE,
         RecordsError::Compressed { .. }
         | RecordsError::NegativeCount { .. }
@@ -209,6 +215,7 @@ pub(crate) fn of_producer_ids(error: &ProducerIdsError) -> ErrorCode {
 #[cfg(test)]
 mod tests {
     use klamm_primitives::LeaderEpoch;
+    use klamm_records::Codec;
 
     use super::*;
 
@@ -238,6 +245,13 @@ mod tests {
             computed: 2,
         };
         let large = BatchError::TooLarge { size: 2, limit: 1 };
+        let inflate = |source| {
+            ValidationError::Records(RecordsError::Inflate {
+                index: 0,
+                position: 0,
+                source,
+            })
+        };
         for (error, code) in [
             (ValidationError::NoBatch, 87),
             (ValidationError::Batch(crc), 2),
@@ -245,6 +259,8 @@ mod tests {
             (ValidationError::ZstdNotAllowed, 76),
             (ValidationError::LogAppendTime, 32),
             (ValidationError::Control, 87),
+            (inflate(InflateError::TooLarge { limit: 1 }), 10),
+            (inflate(InflateError::Truncated { codec: Codec::Gzip }), 2),
         ] {
             assert_eq!(of_validation(&error).get(), code, "{error}");
         }

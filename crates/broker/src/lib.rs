@@ -20,6 +20,7 @@ mod node;
 
 mod call;
 mod error_code;
+mod fetch_sessions;
 mod layout;
 
 mod handlers;

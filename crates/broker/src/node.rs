@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use bytestring::ByteString;
 use klamm_controller::{BrokerImage, ControllerHandle, Endpoint, MetadataImage};
 use klamm_io::{Clock, Disk};
 use klamm_log::Now;
@@ -14,6 +15,7 @@ use tracing::error;
 
 use crate::applied_offset::AppliedOffset;
 use crate::codec_pool::CodecPool;
+use crate::fetch_sessions::FetchSessions;
 use crate::handlers::Ticket;
 use crate::producer_ids::ProducerIds;
 use crate::settings::Settings;
@@ -29,6 +31,7 @@ pub(crate) struct Node<D: Disk, C> {
     pub(crate) runtime: Handle,
     pub(crate) codecs: CodecPool,
     pub(crate) producer_ids: ProducerIds,
+    pub(crate) fetch_sessions: FetchSessions,
     /// The offset of the image that the replicas go by.
     pub(crate) applied: AppliedOffset,
     /// The newest image of the quorum, which the replicas may not go by yet.
@@ -44,11 +47,14 @@ pub(crate) struct NodeParts<D: Disk, C> {
     pub(crate) controller: ControllerHandle,
     pub(crate) runtime: Handle,
     pub(crate) images: watch::Receiver<Arc<MetadataImage>>,
+    pub(crate) random: fn() -> u128,
 }
 
 impl<D: Disk, C: Clock> Node<D, C> {
     pub(crate) fn new(parts: NodeParts<D, C>) -> Self {
+        let session_slots = parts.settings.requests.fetch_sessions_max;
         Self {
+            fetch_sessions: FetchSessions::new(session_slots, parts.random),
             settings: parts.settings,
             clock: parts.clock,
             replicas: parts.replicas,
@@ -97,6 +103,13 @@ impl<D: Disk, C: Clock> Node<D, C> {
         self.applied.wait_for(newest).await;
     }
 
+    /// Answers what waits for a connection that will not wait for long any more.
+    pub(crate) fn hurry(&self, connection: u64) {
+        let mut finished = Vec::new();
+        self.replicas.hurry(connection, &mut finished);
+        self.settle(finished);
+    }
+
     /// Does what a change to partitions calls for: answers those who waited for it.
     pub(crate) fn follow_up(&self, what: FollowUp) {
         if what.is_empty() {
@@ -118,11 +131,13 @@ impl<D: Disk, C: Clock> Node<D, C> {
                 Finished::Fetched {
                     ticket: Ticket::Fetch(waiting),
                     results,
-                } => waiting.answer(&self.image(), results),
+                } => waiting.answer(self, results),
                 Finished::DeletedRecords {
                     ticket: Ticket::DeleteRecords(waiting),
                     results,
                 } => waiting.answer(results),
+                // Whoever asked is gone; dropped, its ticket closes the account.
+                Finished::Abandoned { .. } => {}
                 // Dropping the ticket closes the connection of whoever holds it.
                 Finished::Produced { .. }
                 | Finished::Fetched { .. }
@@ -166,4 +181,26 @@ impl<'a> CurrentLeader<'a> {
             at: broker.and_then(|it| Some((&**it, reachable(it, listener)?))),
         })
     }
+
+    /// Where it is, for an answer that tells of brokers once each and of these already; `None` if
+    /// it tells of this one, or if it cannot be reached.
+    pub(crate) fn endpoint_beside(
+        &self,
+        told: impl IntoIterator<Item = BrokerId>,
+    ) -> Option<NodeAddress> {
+        let (broker, endpoint) = self.at?;
+        let is_told = told.into_iter().any(|it| it == self.id);
+        (!is_told).then(|| NodeAddress {
+            host: (&*endpoint.host).into(),
+            port: endpoint.port.into(),
+            rack: broker.rack.as_deref().map(Into::into),
+        })
+    }
+}
+
+/// Where clients find a broker.
+pub(crate) struct NodeAddress {
+    pub(crate) host: ByteString,
+    pub(crate) port: i32,
+    pub(crate) rack: Option<ByteString>,
 }

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use klamm_controller::{HeartbeatError, OpenQuorumError, RegisterBrokerError};
 use klamm_io::NetError;
 use klamm_log::SmallFileError;
+use klamm_primitives::BrokerId;
 use thiserror::Error;
 
 /// Why a broker did not start. Nothing of it is left running, and what it had opened is closed.
@@ -26,6 +27,22 @@ pub enum StartError {
     /// It cannot be told whose a log directory is.
     #[error(transparent)]
     Owner(#[from] SmallFileError),
+    /// A directory belongs to another node.
+    #[error("{} belongs to node {node}, and node.id is {own}", path.display())]
+    OtherNode {
+        /// The directory.
+        path: PathBuf,
+        /// Whose it is.
+        node: BrokerId,
+        /// This node.
+        own: BrokerId,
+    },
+    /// Another process, such as a broker that runs already, uses the directory.
+    #[error("{} is in use by another process", directory.display())]
+    InUse {
+        /// The directory.
+        directory: PathBuf,
+    },
     /// Two directories belong to different clusters.
     #[error(
         "{} belongs to cluster {cluster}, and {} to cluster {other_cluster}",

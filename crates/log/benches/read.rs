@@ -93,10 +93,8 @@ fn read(criterion: &mut Criterion) {
             let mut offsets = offsets();
             bencher.iter(|| {
                 let from = offsets.next().expect("there is no end");
-                let range = FileRange {
-                    position: from.get().unsigned_abs() * batch_len,
-                    ..range.clone()
-                };
+                let position = from.get().unsigned_abs() * batch_len;
+                let range = FileRange::new(range.file.clone(), position, range.len);
                 send(&range, &out);
             });
         });

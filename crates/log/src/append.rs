@@ -19,6 +19,7 @@ use crate::producer_state::{
 };
 use crate::roll::Incoming;
 use crate::segment::SegmentError;
+use crate::transaction_index::AbortedTransaction;
 
 /// What an append did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,24 +97,16 @@ pub enum AppendError {
     /// A control batch does not hold a marker that makes sense. The log is as it was.
     #[error("a control batch without a good marker: {0}")]
     Marker(#[from] MarkerError),
-    /// The disk refused the batches, and what it may have written of them was taken back. The log
-    /// is as it was and can be appended to.
+    /// The disk refused the batches, and what it may have written of them was taken back; or what
+    /// goes before them (a look at the segment, rolling it) could not be done because the disk is
+    /// full, or the process has no descriptor or memory left. The log is as it was and can be
+    /// appended to.
     #[error("nothing was appended: {0}")]
     NotWritten(#[source] DiskError),
     /// The disk refused something else, or taking back. The log has failed; the log end offset
     /// may have moved.
     #[error(transparent)]
     Failed(#[from] SegmentError),
-}
-
-impl From<ChangeError> for AppendError {
-    fn from(error: ChangeError) -> Self {
-        match error {
-            ChangeError::Unavailable(error) => Self::Unavailable(error),
-            ChangeError::Segment(error) => Self::Failed(error),
-            ChangeError::Disk(error) => Self::Failed(error.into()),
-        }
-    }
 }
 
 /// What is wrong with a control batch.
@@ -265,25 +258,29 @@ impl<D: Disk> Log<D> {
             Staged::Duplicate(duplicate) => return Ok(duplicate),
         };
         let must_roll = self.active.must_roll(&self.config, &incoming, now_ms);
-        let must_roll = self.or_fail(must_roll)?;
+        let must_roll = self.before_writing(must_roll)?;
         if must_roll {
             // Segments follow each other without a gap, even where the offsets have one, so that
             // recovery can tell when the end of one is lost; but if they are too far apart.
             let log_end_offset = self.log_end_offset();
             let is_near = last_offset - log_end_offset <= i64::from(i32::MAX);
-            self.roll(
-                if is_near {
-                    log_end_offset
-                } else {
-                    first_offset
-                },
-                now_ms,
-            )?;
+            let base_offset = if is_near {
+                log_end_offset
+            } else {
+                first_offset
+            };
+            let rolled = self.roll(base_offset, now_ms);
+            rolled.map_err(|error| self.not_rolled(error))?;
         }
         let assigned = self.assign_epochs(outgoing);
-        self.or_fail(assigned.map_err(SegmentError::from))?;
+        self.before_writing(assigned.map_err(SegmentError::from))?;
+        let aborted = staged.aborted(self.producers.transactions());
+        if !aborted.is_empty() {
+            let prepared = self.active.segment.prepare_to_note_aborted();
+            self.before_writing(prepared.map_err(SegmentError::from))?;
+        }
         self.write_outgoing(outgoing, incoming)?;
-        let applied = self.apply(outgoing, staged, incoming);
+        let applied = self.apply(outgoing, staged, &aborted, incoming);
         self.or_fail(applied)?;
 
         let bounds = *self.shared.bounds.lock();
@@ -297,6 +294,31 @@ impl<D: Disk> Log<D> {
             log_start_offset: bounds.log_start,
             log_end: bounds.log_end,
         })
+    }
+
+    /// Passes on what came of a step before the batches are written.
+    fn before_writing<T>(&mut self, result: Result<T, SegmentError>) -> Result<T, AppendError> {
+        let result = self.or_fail_unless_it_may_pass(result);
+        result.map_err(|error| self.not_written(error))
+    }
+
+    fn not_rolled(&self, error: ChangeError) -> AppendError {
+        match error {
+            ChangeError::Unavailable(error) => error.into(),
+            ChangeError::Segment(error) => self.not_written(error),
+            ChangeError::Disk(error) => self.not_written(error.into()),
+        }
+    }
+
+    /// An error before a byte was written, which the log may have survived.
+    fn not_written(&self, error: SegmentError) -> AppendError {
+        if self.is_failed() {
+            return AppendError::Failed(error);
+        }
+        match error.into_disk_error() {
+            Ok(error) => AppendError::NotWritten(error),
+            Err(error) => AppendError::Failed(error),
+        }
     }
 
     fn nothing_appended(&self) -> Appended {
@@ -394,6 +416,7 @@ impl<D: Disk> Log<D> {
         &mut self,
         outgoing: &[Outgoing<'_>],
         staged: ProducersAppended,
+        aborted: &[AbortedTransaction],
         incoming: Incoming,
     ) -> Result<(), SegmentError> {
         let segment = self.active.segment.clone();
@@ -405,7 +428,6 @@ impl<D: Disk> Log<D> {
         };
         self.shared.bounds.lock().log_end = bounds.log_end;
 
-        let aborted = staged.aborted(self.producers.transactions());
         let mut written = Vec::with_capacity(outgoing.len());
         let mut position = segment.size();
         for it in outgoing.iter().rev() {
@@ -423,8 +445,8 @@ impl<D: Disk> Log<D> {
 
         // The index before the state: readers of committed records go on only once they can tell
         // which of them were aborted.
-        for it in &aborted {
-            segment.note_aborted(it)?;
+        if !aborted.is_empty() {
+            segment.note_aborted(aborted)?;
         }
         self.producers.apply(staged, bounds.log_end.offset);
         self.publish(bounds);

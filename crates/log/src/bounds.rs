@@ -126,7 +126,9 @@ impl<D: Disk> Log<D> {
     /// the next retention. A lower or equal offset changes nothing. Says whether it moved.
     ///
     /// # Errors
-    /// [`ChangeError::Unavailable`]; [`ChangeError::Disk`] if the leader epochs could not be written; the log has failed.
+    /// [`ChangeError::Unavailable`]; [`ChangeError::Disk`] if the leader epochs could not be
+    /// written. The log has failed then, unless the disk is only full or the process short of
+    /// descriptors: it is as it was then.
     pub fn raise_log_start(&mut self, offset: Offset) -> Result<bool, ChangeError> {
         self.check_available()?;
         let mut bounds = *self.shared.bounds.lock();
@@ -134,11 +136,11 @@ impl<D: Disk> Log<D> {
         if offset <= bounds.log_start {
             return Ok(false);
         }
+        let changed = self.change_epochs(|epochs| epochs.truncate_from_start(offset));
+        self.or_fail_unless_it_may_pass(changed)?;
         bounds.log_start = offset;
         self.recovery_point = self.recovery_point.max(offset);
         self.producers.log_start_moved(offset);
-        let changed = self.change_epochs(|epochs| epochs.truncate_from_start(offset));
-        self.or_fail(changed)?;
         if bounds.high_watermark.offset < offset {
             bounds.high_watermark = bound_at(offset, bounds.log_end);
         }

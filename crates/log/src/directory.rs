@@ -10,11 +10,13 @@
 //!
 //! A directory that fails goes offline with its reason and stays so until the next start.
 
+use std::error::Error;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use klamm_io::{Disk, DiskError, DiskErrorKind, Entry, FileKind};
+use klamm_io::{Disk, DiskError, DiskErrorKind, Entry, FileKind, RangeWatcher};
 use klamm_primitives::{BrokerId, TopicPartition, Uuid};
 use parking_lot::Mutex;
 use thiserror::Error;
@@ -119,6 +121,9 @@ pub(crate) struct LogDirectory<D: Disk> {
     partition_count: AtomicUsize,
     checkpoints: DirectoryCheckpoints<D>,
     syncs: SyncQueue<D>,
+    /// What whoever reads files of this directory has found, until somebody acts on it. Held for
+    /// copying alone.
+    unread: Mutex<Option<OfflineReason>>,
 }
 
 /// Whether a directory is in use.
@@ -170,6 +175,7 @@ impl<D: Disk> LogDirectory<D> {
             hold: Mutex::new(hold),
             partition_count: AtomicUsize::new(0),
             syncs: SyncQueue::new(),
+            unread: Mutex::new(None),
         }
     }
 
@@ -259,6 +265,11 @@ impl<D: Disk> LogDirectory<D> {
         true
     }
 
+    /// Why the directory should go offline, if somebody who read of it says so; once.
+    pub(crate) fn take_unread(&self) -> Option<OfflineReason> {
+        self.unread.lock().take()
+    }
+
     /// Lets the lock go at the end of the work.
     pub(crate) fn release(&self) {
         self.syncs.abandon();
@@ -294,6 +305,22 @@ impl<D: Disk> LogDirectory<D> {
             }
         }
         Ok(contents)
+    }
+}
+
+impl<D: Disk> RangeWatcher for LogDirectory<D> {
+    /// Called where records are sent, so that it only leaves word: housekeeping acts on it.
+    fn range_not_read(&self, error: &DiskError) {
+        if error.takes_directory_offline() {
+            let source = io::Error::other(format!("{error}: {}", error.io_error()));
+            let reason = OfflineReason::new(DirectoryWork::Using, source);
+            self.unread.lock().get_or_insert(reason);
+        } else {
+            warn!(
+                error = error as &dyn Error,
+                "records that were promised cannot be read"
+            );
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 //! synced at a time, because file systems commit in groups what is asked of them together.
 
 use std::collections::HashMap;
+use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,9 +16,10 @@ use std::thread::{self, JoinHandle};
 use klamm_io::Disk;
 use klamm_primitives::Offset;
 use parking_lot::Mutex;
+use tracing::warn;
 
 use crate::directory::LogDirectory;
-use crate::flush::FlushError;
+use crate::flush::{FlushError, is_put_off};
 use crate::log::Unavailable;
 use crate::log_event::{DirectoryWork, LogEvent, OfflineReason};
 use crate::manager::LogManager;
@@ -145,6 +147,11 @@ impl<D: Disk> LogManager<D> {
                     self.tell(LogEvent::LogFailed { log: log.clone() });
                 }
             }
+            Err(FlushError::Disk(error)) if is_put_off(&error) => {
+                // Whoever waits for it asks again, or gives up.
+                let partition = log.partition();
+                warn!(%partition, error = &error as &dyn Error, "not synced now");
+            }
             Err(FlushError::Disk(error)) => {
                 let reason = OfflineReason::new(DirectoryWork::Syncing, error);
                 if let Some(event) = self.take_offline(directory, reason) {
@@ -169,7 +176,7 @@ fn sync<D: Disk>(log: &PartitionLog<D>) -> Result<Offset, FlushError> {
     let ran = flush.run();
     let mut log = log.lock();
     if let Err(error) = ran {
-        log.fail();
+        log.not_flushed(&flush, &error);
         return Err(error.into());
     }
     // Another sync of this log may have failed meanwhile, and this one have passed over what

@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 
 use klamm_io::{Disk, DiskError, DiskErrorKind, DiskFile, OpenMode};
 
+use crate::disk_failure::DiskFailure;
+
 /// Bytes of entries that wait in memory, and the most that one look-up reads at once.
 const CHUNK_LEN: usize = 4096;
 
@@ -99,11 +101,15 @@ impl<D: Disk, const N: usize> EntryFile<D, N> {
         self.file_len.is_multiple_of(Self::ENTRY_LEN)
     }
 
-    /// Puts an entry behind the others. The caller has checked that there is room.
+    /// Puts an entry behind the others. The caller has checked that there is room. While the disk
+    /// is full, or no descriptor is to be had, the entries wait in memory for longer.
     pub(crate) fn push(&mut self, entry: [u8; N]) -> Result<(), DiskError> {
         debug_assert!(!self.is_full(), "{} is full", self.path.display());
         if self.tail.len() >= Self::CHUNK_ENTRIES {
-            self.write()?;
+            match self.write() {
+                Err(error) if !error.may_pass() => return Err(error),
+                _ => {}
+            }
         }
         self.tail.push(entry);
         Ok(())

@@ -22,7 +22,7 @@ pub struct Flush<D: Disk> {
     /// Oldest first. All but the last are done with.
     segments: Vec<Arc<Segment<D>>>,
     /// Producer snapshots that were written since the last flush.
-    snapshots: Vec<PathBuf>,
+    snapshots: Vec<(Offset, PathBuf)>,
     syncs: Arc<Syncs>,
     /// How often the log had been cut when it was taken out.
     cuts: u64,
@@ -40,7 +40,9 @@ impl<D: Disk> Flush<D> {
     /// error.
     ///
     /// # Errors
-    /// What is durable is unknown then, and must not be tried again: tell the log by
+    /// Where no descriptor is left ([`DiskErrorKind::TooManyFiles`]) something could not be opened,
+    /// and no sync has failed: hand it back by [`Log::put_off`], and another flush may do it all.
+    /// After any other what is durable is unknown, and must not be tried again: tell the log by
     /// [`Log::fail`].
     pub fn run(&self) -> Result<(), DiskError> {
         // Another flush of this log may have been under way when a sync failed. What that sync
@@ -50,7 +52,7 @@ impl<D: Disk> Flush<D> {
             return Err(DiskError::new(DiskOperation::Sync, &self.directory, source));
         }
         let ran = self.sync();
-        if ran.is_err() {
+        if ran.as_ref().is_err_and(|error| !is_put_off(error)) {
             self.syncs.has_failed.store(true, Ordering::Release);
         }
         ran
@@ -65,12 +67,17 @@ impl<D: Disk> Flush<D> {
             // here.
             last.sync_log()?;
         }
-        for path in &self.snapshots {
+        for (_, path) in &self.snapshots {
             let synced = self.disk.open(path, OpenMode::ReadWrite);
             or_gone(synced.and_then(|file| file.sync_data()))?;
         }
         self.syncs.sync_names(&self.disk, &self.directory)
     }
+}
+
+/// Whether a flush was given up before a sync could fail.
+pub(crate) fn is_put_off(error: &DiskError) -> bool {
+    error.kind() == DiskErrorKind::TooManyFiles
 }
 
 /// What the flushes of one log have to know of each other.
@@ -162,6 +169,13 @@ impl<D: Disk> Log<D> {
         self.recovery_point = self.recovery_point.max(flush.up_to);
     }
 
+    /// Takes back a flush that could not be done for want of descriptors: the next one will do its
+    /// work as well.
+    pub fn put_off(&mut self, flush: &Flush<D>) {
+        let snapshots = flush.snapshots.iter().map(|it| it.0);
+        self.snapshots.not_synced(snapshots);
+    }
+
     fn cuts(&self) -> u64 {
         self.shared.bounds.lock().cuts
     }
@@ -169,15 +183,31 @@ impl<D: Disk> Log<D> {
     /// Syncs here and now. Blocks.
     ///
     /// # Errors
-    /// [`FlushError`]; after one of the disk the log has failed.
+    /// [`FlushError`]; after one of the disk the log has failed, unless it could only not be done
+    /// for want of descriptors.
     pub fn flush(&mut self) -> Result<(), FlushError> {
         let Some(flush) = self.begin_flush()? else {
             return Ok(());
         };
-        let ran = flush.run();
-        self.or_fail(ran)?;
-        self.flushed(&flush);
-        Ok(())
+        match flush.run() {
+            Ok(()) => {
+                self.flushed(&flush);
+                Ok(())
+            }
+            Err(error) => {
+                self.not_flushed(&flush, &error);
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Takes note of what a flush that did not do its work means.
+    pub(crate) fn not_flushed(&mut self, flush: &Flush<D>, error: &DiskError) {
+        if is_put_off(error) {
+            self.put_off(flush);
+        } else {
+            self.fail();
+        }
     }
 }
 
@@ -187,7 +217,7 @@ pub enum FlushError {
     /// The log takes no changes.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
-    /// The disk refused. The log has failed.
+    /// The disk refused. The log has failed, unless no descriptor was left to open a file by.
     #[error(transparent)]
     Disk(#[from] DiskError),
 }

@@ -99,13 +99,16 @@ impl Indexer {
 }
 
 impl<D: Disk> Indexes<D> {
-    /// Adds entries. Without room there are none: a sparse index need not have them.
+    /// Adds entries. Without room there are none: a sparse index need not have them. Neither are
+    /// there if the batch has them, because a reader had the index made anew just now.
     pub(crate) fn add(&mut self, entries: &Entries) -> Result<(), IndexError> {
-        if !self.offset.is_full() {
+        let last = self.offset.last();
+        let is_new = last.is_none_or(|last| last.offset < entries.offset.offset);
+        if is_new && !self.offset.is_full() {
             self.offset.append(entries.offset)?;
         }
         if entries.largest.timestamp_ms != NO_TIMESTAMP && !self.time.is_full() {
-            self.time.append(entries.largest)?;
+            self.time.append_if_later(entries.largest)?;
         }
         Ok(())
     }

@@ -40,6 +40,7 @@ mod leader_epochs;
 mod producer_state;
 
 mod config;
+mod damage;
 mod scan;
 mod segment;
 
@@ -85,6 +86,7 @@ pub use cleaner::{
     Swapped, Uncleanable, filthiest,
 };
 pub use config::{CleanupPolicy, ConfigError, LogConfig};
+pub use disk_failure::DiskFailure;
 pub use dump::{DumpError, Sound, dump};
 pub use flush::{Flush, FlushError};
 pub use index_error::IndexError;

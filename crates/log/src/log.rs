@@ -6,16 +6,18 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use klamm_io::{Disk, DiskError};
+use klamm_io::{Disk, DiskError, RangeWatcher};
 use klamm_primitives::{LeaderEpoch, Offset};
 use parking_lot::{Mutex, RwLock};
 use thiserror::Error;
 
 use crate::bounds::Bounds;
 use crate::config::LogConfig;
+use crate::damage::DamageTold;
+use crate::disk_failure::DiskFailure;
 use crate::flush::Syncs;
 use crate::leader_epochs::{EpochEnd, EpochStart, LeaderEpochs};
 use crate::producer_state::{ProducerStates, SnapshotFiles};
@@ -30,7 +32,8 @@ use crate::segment::{Segment, SegmentError};
 /// making records durable is the work of a [`Flush`](crate::Flush).
 ///
 /// After an error that leaves the file or its sync in doubt the log is
-/// [failed](Log::is_failed): it refuses every change until it is opened again.
+/// [failed](Log::is_failed): it refuses every change until it is opened again. A full disk, and a
+/// process that has no descriptor left, refuse the one call.
 pub struct Log<D: Disk> {
     pub(crate) disk: D,
     pub(crate) directory: PathBuf,
@@ -64,6 +67,11 @@ pub(crate) struct Shared<D: Disk> {
     pub(crate) bounds: Mutex<Bounds>,
     /// Held for look-ups alone.
     pub(crate) epochs: RwLock<LeaderEpochs>,
+    /// Who gets to know that the bytes of a read could not be had. Set where a log comes under a
+    /// manager.
+    pub(crate) watcher: OnceLock<Arc<dyn RangeWatcher>>,
+    /// Damage that readers have met.
+    pub(crate) damage: DamageTold,
 }
 
 impl<D: Disk> Shared<D> {
@@ -108,16 +116,17 @@ pub enum Unavailable {
     Closed,
 }
 
-/// A log could not be changed.
+/// A log could not be changed. Where the cause [may pass](crate::DiskFailure::may_pass) and nothing
+/// had been changed yet the log goes on as it was; otherwise it has failed.
 #[derive(Debug, Error)]
 pub enum ChangeError {
     /// The log takes no changes.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
-    /// A segment could not be read or changed. The log has failed.
+    /// A segment could not be read or changed.
     #[error(transparent)]
     Segment(#[from] SegmentError),
-    /// The disk refused. The log has failed.
+    /// The disk refused.
     #[error(transparent)]
     Disk(#[from] DiskError),
 }
@@ -267,6 +276,21 @@ impl<D: Disk> Log<D> {
             Condition::Failed => Err(Unavailable::Failed),
             Condition::Closed => Err(Unavailable::Closed),
         }
+    }
+
+    /// Passes on the result of something that has changed nothing if it failed. Only a disk that
+    /// fails leaves the log failed, not one that is full nor a process that has no descriptor or
+    /// memory left.
+    pub(crate) fn or_fail_unless_it_may_pass<T, E: DiskFailure>(
+        &mut self,
+        result: Result<T, E>,
+    ) -> Result<T, E> {
+        if let Err(error) = &result
+            && !error.may_pass()
+        {
+            self.fail();
+        }
+        result
     }
 
     /// Passes a result on; an error leaves the log failed.

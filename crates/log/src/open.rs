@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use klamm_io::{Disk, DiskError, DiskErrorKind, FileKind};
 use klamm_primitives::Offset;
@@ -12,6 +12,7 @@ use tracing::warn;
 
 use crate::bounds::{Bound, Bounds, Place};
 use crate::config::LogConfig;
+use crate::damage::DamageTold;
 use crate::flush::Syncs;
 use crate::index_error::IndexError;
 use crate::leader_epochs::LeaderEpochs;
@@ -78,6 +79,23 @@ pub enum OpenError {
     /// A segment could not be read.
     #[error(transparent)]
     Segment(#[from] SegmentError),
+    /// Records are missing at the end that were durable: the recovery point of the directory's
+    /// checkpoint lies behind the last record that is there. Offsets that were given out would be
+    /// given out again.
+    #[error(
+        "{path} ends at offset {log_end} and was durable up to {recovery_point}: put the missing \
+         files back, or take the partition's line out of recovery-point-offset-checkpoint to go on \
+         without the missing records",
+        path = path.display()
+    )]
+    TailLost {
+        /// The partition's directory.
+        path: PathBuf,
+        /// Where what is there ends.
+        log_end: Offset,
+        /// Up to where it was durable.
+        recovery_point: Offset,
+    },
     /// A segment's file is larger than a segment can be.
     #[error("{path} has {len} bytes, more than a segment can", path = path.display())]
     TooLarge {
@@ -109,8 +127,8 @@ impl<D: Disk> Log<D> {
     ///
     /// # Errors
     /// [`OpenError`]; nothing was cut but what recovery had to. Among them is a segment that is
-    /// damaged in front of records that were durable: no crash does that, and they may be worth
-    /// saving.
+    /// damaged in front of records that were durable, and a log that has lost some at its end: no
+    /// crash does that, and they may be worth saving.
     pub fn open(
         disk: D,
         directory: PathBuf,
@@ -293,6 +311,7 @@ impl<D: Disk> Opener<D> {
             (log_end, Some(producers))
         };
         let was_recovered = known.is_some();
+        self.check_tail(log_end.offset)?;
         if log_end.offset < self.options.log_start {
             log_end = self.start_over(&mut segments, &mut snapshots)?;
             known = None;
@@ -310,7 +329,7 @@ impl<D: Disk> Opener<D> {
         producers.log_start_moved(log_start);
         let last = last_of(&segments).clone();
         for sealed in segments.values().filter(|it| !Arc::ptr_eq(it, &last)) {
-            sealed.set_sealed();
+            sealed.set_sealed(None);
         }
         let now_ms = self.options.now_ms;
         let active = if was_recovered || self.created_segment {
@@ -339,6 +358,8 @@ impl<D: Disk> Opener<D> {
                 segments: RwLock::new(segments),
                 bounds: Mutex::new(bounds),
                 epochs: RwLock::new(epochs),
+                watcher: OnceLock::new(),
+                damage: DamageTold::default(),
             }),
             active,
             producers,
@@ -358,6 +379,20 @@ impl<D: Disk> Opener<D> {
         };
         log.set_high_watermark(self.options.high_watermark);
         Ok(log)
+    }
+
+    /// Refuses a log that ends before the records that were durable do. A recovery point at the log
+    /// start was raised along with that, and says nothing of records.
+    fn check_tail(&self, log_end: Offset) -> Result<(), OpenError> {
+        let (path, recovery_point) = (self.directory.clone(), self.options.recovery_point);
+        if recovery_point <= log_end.max(self.options.log_start) {
+            return Ok(());
+        }
+        Err(OpenError::TailLost {
+            path,
+            log_end,
+            recovery_point,
+        })
     }
 
     /// What is known of the producers where the log ends: as recovery has found it, or by the

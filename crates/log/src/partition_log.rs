@@ -42,11 +42,14 @@ impl<D: Disk> PartitionLog<D> {
         directory: Arc<LogDirectory<D>>,
         log: Log<D>,
     ) -> Self {
+        let reader = log.reader();
+        // Nobody has set another one: the log is new here.
+        _ = reader.shared.watcher.set(directory.clone());
         Self {
             partition,
             topic_id: Mutex::new(topic_id),
             directory,
-            reader: log.reader(),
+            reader,
             log: Mutex::new(log),
             sync_turn: Mutex::default(),
             unflushed_since: Mutex::new(None),

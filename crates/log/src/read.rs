@@ -160,7 +160,7 @@ impl<D: Disk> LogReader<D> {
     }
 
     /// Looks something up. What seems damaged because it was cut off, deleted or swapped out
-    /// meanwhile is looked up again.
+    /// meanwhile is looked up again. What is damaged is told in the process's log, too, once.
     pub(crate) fn look<T>(
         &self,
         mut look: impl FnMut(&Bounds) -> Result<T, ReadError>,
@@ -174,6 +174,9 @@ impl<D: Disk> LogReader<D> {
             let now = *self.shared.bounds.lock();
             let version = |it: &Bounds| (it.cuts, it.swaps, it.log_start);
             if version(&now) == version(&bounds) {
+                if let Err(ReadError::Segment(error)) = &looked {
+                    self.shared.damage.tell(error);
+                }
                 return looked;
             }
             bounds = now;
@@ -249,11 +252,8 @@ impl<D: Disk> LogReader<D> {
             };
             let len = limit.bytes_max.max(least).min(end - first.position);
             let file = held.file().map_err(SegmentError::from)?.clone();
-            let range = FileRange {
-                file,
-                position: u64::from(first.position),
-                len: len as usize,
-            };
+            let range = FileRange::new(file, u64::from(first.position), len as usize)
+                .watched_by(self.shared.watcher.get().cloned());
             return Ok(Read {
                 range: Some(range).filter(|range| !range.is_empty()),
                 first_batch_is_cut: (1..first.size).contains(&len),

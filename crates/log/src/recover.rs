@@ -107,7 +107,7 @@ pub(crate) fn recover<D: Disk>(
     let largest = indexer.largest();
     segment.with_indexes(|it| -> Result<_, SegmentError> {
         if largest.timestamp_ms != NO_TIMESTAMP {
-            it.time.append(largest)?;
+            it.time.append_if_later(largest)?;
         }
         it.offset.trim()?;
         it.time.trim()?;
@@ -201,7 +201,7 @@ fn note_producers<D: Disk>(
     batch: &Scanned,
 ) -> Result<(), SegmentError> {
     for aborted in apply(producers, segment, batch)? {
-        segment.note_aborted(&aborted)?;
+        segment.note_aborted(&[aborted])?;
     }
     Ok(())
 }

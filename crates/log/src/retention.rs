@@ -1,11 +1,12 @@
 //! Retention: which old segments go, by age, by size, and because nobody reads them any more.
 
+use std::error::Error;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use klamm_io::{Disk, DiskError, DiskErrorKind};
 use klamm_primitives::Offset;
-use tracing::info;
+use tracing::{info, warn};
 
 use crate::log::{ChangeError, Log, millis};
 use crate::segment::{Segment, SegmentError};
@@ -76,38 +77,50 @@ impl<D: Disk> Log<D> {
     ///
     /// # Errors
     /// [`ChangeError::Unavailable`]. After any other the log has failed; the files that could be
-    /// renamed are no longer part of it.
+    /// renamed are no longer part of it. Want of descriptors or room is none: what could be done
+    /// was done, and the next pass goes on.
     pub fn delete_old_segments(&mut self, now_ms: i64) -> Result<RetiredFiles<D>, ChangeError> {
         self.check_available()?;
-        let deleted = self.try_delete_old_segments(now_ms);
-        self.or_fail(deleted)
+        let mut retired = RetiredFiles::new(self.disk.clone());
+        let deleted = self.try_delete_old_segments(&mut retired, now_ms);
+        match self.or_fail_unless_it_may_pass(deleted) {
+            Err(error) if !self.is_failed() => {
+                let (directory, error) = (self.directory.display(), &error as &dyn Error);
+                warn!(%directory, error, "old segments stay until the next pass");
+                Ok(retired)
+            }
+            deleted => deleted.map(|()| retired),
+        }
     }
 
-    fn try_delete_old_segments(&mut self, now_ms: i64) -> Result<RetiredFiles<D>, ChangeError> {
-        let mut retired = RetiredFiles::new(self.disk.clone());
+    fn try_delete_old_segments(
+        &mut self,
+        retired: &mut RetiredFiles<D>,
+        now_ms: i64,
+    ) -> Result<(), ChangeError> {
         let log_start = self.log_start_offset();
-        self.delete_while(&mut retired, RetentionReason::LogStart, now_ms, |_, end| {
+        self.delete_while(retired, RetentionReason::LogStart, now_ms, |_, end| {
             Ok(end <= log_start)
         })?;
         if !self.config.cleanup_policy.delete {
-            return Ok(retired);
+            return Ok(());
         }
         if let Some(age_max) = self.config.retention_age {
             let oldest_ms = now_ms.saturating_sub(millis(age_max));
-            self.delete_while(&mut retired, RetentionReason::Age, now_ms, |segment, _| {
+            self.delete_while(retired, RetentionReason::Age, now_ms, |segment, _| {
                 Ok(segment.largest_timestamp()?.timestamp_ms < oldest_ms)
             })?;
         }
         if let Some(size_max) = self.config.retention_bytes {
             let mut excess = self.size().saturating_sub(size_max);
-            self.delete_while(&mut retired, RetentionReason::Size, now_ms, |segment, _| {
+            self.delete_while(retired, RetentionReason::Size, now_ms, |segment, _| {
                 let size = u64::from(segment.size());
                 let goes = excess >= size;
                 excess -= if goes { size } else { 0 };
                 Ok(goes)
             })?;
         }
-        Ok(retired)
+        Ok(())
     }
 
     /// Retires segments from the oldest on while `goes` says so of a segment and the offset where
@@ -150,13 +163,17 @@ impl<D: Disk> Log<D> {
         end: Offset,
     ) -> Result<(), ChangeError> {
         let base_offset = oldest.base_offset();
+        // For those who are reading it, while nothing has happened yet.
+        oldest.hold_open()?;
         // Readers are told first that it is gone.
         self.raise_log_start(end)?;
         self.shared.segments.write().remove(&base_offset);
         let (size, directory) = (oldest.size(), self.directory.display());
         info!(%directory, %base_offset, size, ?reason, "segment deleted");
-        retired.extend(oldest.retire()?);
-        retired.extend(self.snapshots.retire(base_offset)?);
+        let files = oldest.retire();
+        retired.extend(self.or_fail(files)?);
+        let snapshot = self.snapshots.retire(base_offset);
+        retired.extend(self.or_fail(snapshot)?);
         Ok(())
     }
 }

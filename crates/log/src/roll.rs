@@ -12,6 +12,7 @@ use crate::index_error::IndexError;
 use crate::indexer::{Indexed, Indexer};
 use crate::log::{ChangeError, Log, millis};
 use crate::segment::{Segment, SegmentError};
+use crate::time_index::TimestampOffset;
 
 /// The segment that is appended to, and what only whoever appends needs to know of it.
 pub(crate) struct Active<D: Disk> {
@@ -41,10 +42,11 @@ impl Progress {
     }
 
     fn of<D: Disk>(segment: &Segment<D>) -> Result<Self, SegmentError> {
+        // They are open from here on, so that no append finds out too late that they cannot be.
+        let indexed = segment.with_indexes(|it| Ok::<_, SegmentError>(it.offset.last()))?;
         if segment.size() == 0 {
             return Ok(Self::none(segment.base_offset()));
         }
-        let indexed = segment.with_indexes(|it| Ok::<_, SegmentError>(it.offset.last()))?;
         let since_entry = segment.size() - indexed.map_or(0, |it| it.position);
         let first = segment.scan(0)?.next()?;
         Ok(Self {
@@ -104,10 +106,11 @@ impl<D: Disk> Active<D> {
         Ok(self.progress.insert(progress))
     }
 
-    /// Ends appending to the segment.
-    pub(crate) fn seal(&mut self) -> Result<(), SegmentError> {
+    /// Ends appending to the segment. Returns its largest timestamp.
+    pub(crate) fn seal(&mut self) -> Result<TimestampOffset, SegmentError> {
         let largest = self.progress()?.indexer.largest();
-        self.segment.seal(largest)
+        self.segment.seal(largest)?;
+        Ok(largest)
     }
 
     /// Adds what was written to the indexes, after [`Active::must_roll`] was asked about it.
@@ -197,12 +200,13 @@ impl<D: Disk> Log<D> {
     /// it begins there already.
     ///
     /// # Errors
-    /// [`ChangeError::Unavailable`]. After any other the log has failed: the new segment may be
-    /// there in part.
+    /// [`ChangeError::Unavailable`], and any where the disk is full or no descriptor is left: the
+    /// log is as it was, and the next append tries to roll again. After any other it has failed:
+    /// the new segment may be there in part.
     pub fn roll(&mut self, base_offset: Offset, now_ms: i64) -> Result<(), ChangeError> {
         self.check_available()?;
         let rolled = self.try_roll(base_offset, now_ms);
-        self.or_fail(rolled)
+        self.or_fail_unless_it_may_pass(rolled)
     }
 
     fn try_roll(&mut self, base_offset: Offset, now_ms: i64) -> Result<(), ChangeError> {
@@ -216,8 +220,11 @@ impl<D: Disk> Log<D> {
         // What was known of the producers at this point: recovery begins from here.
         self.snapshots
             .write(base_offset, &self.producers.to_snapshot())?;
-        self.active.seal()?;
+        let largest = self.active.seal()?;
+        // The last that may fail and leave everything as it was: nothing of a segment may stay
+        // beside one that is appended to over its base offset.
         let segment = Arc::new(self.create_segment(base_offset)?);
+        former.set_sealed(Some(largest));
         bounds.log_end = Place {
             segment_base: base_offset,
             position: 0,
@@ -239,8 +246,10 @@ impl<D: Disk> Log<D> {
         self.active = Active::empty(segment, &self.config, now_ms);
         self.publish(bounds);
         if is_empty {
-            former.remove()?;
-            self.snapshots.remove(former.base_offset())?;
+            let removed = former.remove();
+            self.or_fail(removed)?;
+            let removed = self.snapshots.remove(former.base_offset());
+            self.or_fail(removed)?;
         }
         Ok(())
     }

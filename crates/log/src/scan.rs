@@ -153,6 +153,16 @@ impl<'a, F: DiskFile> Scan<'a, F> {
         }
     }
 
+    /// Where the next batch begins.
+    pub(crate) fn position(&self) -> u32 {
+        self.position
+    }
+
+    /// Goes on from a position where a batch begins. What was read there last is not read again.
+    pub(crate) fn go_back_to(&mut self, position: u32) {
+        self.position = position;
+    }
+
     /// The next batch; `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<Scanned>, ScanError> {
         let left = self.end.saturating_sub(self.position);

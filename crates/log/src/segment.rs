@@ -3,6 +3,8 @@
 //! Shared by the log, which appends to the last segment, and by its readers. The file and the
 //! indexes are opened when first needed, so that a segment that nobody reads costs no descriptor.
 
+mod indexes;
+mod look_up;
 mod timestamps;
 
 use std::io::IoSlice;
@@ -14,29 +16,13 @@ use klamm_io::{Disk, DiskError, DiskErrorKind, DiskFile, OpenMode};
 use klamm_primitives::Offset;
 use klamm_records::NO_TIMESTAMP;
 use parking_lot::Mutex;
-use tracing::warn;
 
-use crate::bounds::Place;
+pub(crate) use self::indexes::Indexes;
 use crate::index_error::IndexError;
-use crate::indexer::Indexer;
 use crate::names::{FileContent, FileName, Transit};
-use crate::offset_index::{OffsetIndex, OffsetPosition};
-use crate::scan::{Scan, ScanError, Scanned};
-use crate::time_index::{TimeIndex, TimestampOffset};
-use crate::transaction_index::{AbortedTransaction, Search, TransactionIndex};
-
-/// The indexes of one segment.
-pub(crate) struct Indexes<D: Disk> {
-    pub(crate) offset: OffsetIndex<D>,
-    pub(crate) time: TimeIndex<D>,
-    pub(crate) transaction: TransactionIndex<D>,
-}
-
-/// Bytes of log between two entries of an index that is made anew while it is read.
-const REBUILT_INTERVAL: u32 = 4096;
-
-/// A segment of so many bytes is read through faster than its index is opened.
-const NEAR_END_LEN: u32 = 4096;
+use crate::scan::{Scan, ScanError};
+use crate::time_index::TimestampOffset;
+use crate::transaction_index::{AbortedTransaction, Search};
 
 /// One segment of a log.
 pub(crate) struct Segment<D: Disk> {
@@ -51,6 +37,8 @@ pub(crate) struct Segment<D: Disk> {
     /// Opened when first needed. Guards the indexes alone; held while they are read from disk,
     /// never while batches are.
     indexes: Mutex<Option<Indexes<D>>>,
+    /// Whether the offset and the time index were made here, and are not trusted less than the log.
+    is_index_new: AtomicBool,
     /// Whether it is no longer appended to.
     is_sealed: AtomicBool,
     /// The largest timestamp, once it was asked for and the segment is sealed.
@@ -77,13 +65,15 @@ impl<D: Disk> Segment<D> {
             file: OnceLock::new(),
             size: AtomicU32::new(size),
             indexes: Mutex::new(None),
+            is_index_new: AtomicBool::new(false),
             is_sealed: AtomicBool::new(false),
             largest: Mutex::new(None),
             is_retired: AtomicBool::new(false),
         }
     }
 
-    /// Makes the file of a new, empty segment. Left-overs of its name are removed first.
+    /// Makes the file of a new, empty segment. Left-overs of its name are removed first, and where
+    /// it fails none is left.
     pub(crate) fn create(
         disk: D,
         directory: PathBuf,
@@ -95,16 +85,23 @@ impl<D: Disk> Segment<D> {
         for content in FileContent::OF_A_SEGMENT {
             segment.remove_file(&segment.path(content))?;
         }
-        let file = segment
-            .disk
-            .open(&segment.path(FileContent::Log), OpenMode::CreateNew)?;
+        let path = segment.path(FileContent::Log);
+        let file = segment.disk.open(&path, OpenMode::CreateNew)?;
+        let filled = segment.fill_in(file, preallocated);
+        if filled.is_err() {
+            segment.remove_file(&path)?;
+        }
+        filled.map(|()| segment)
+    }
+
+    fn fill_in(&self, file: D::File, preallocated: Option<u32>) -> Result<(), SegmentError> {
         if let Some(len) = preallocated {
             file.allocate(u64::from(len))?;
         }
-        segment.keep(file);
         // None of them has a file, which no later opening needs to find out.
-        *segment.indexes.lock() = Some(segment.read_indexes()?);
-        Ok(segment)
+        *self.indexes.lock() = Some(self.read_indexes()?);
+        self.keep(file);
+        Ok(())
     }
 
     /// The same segment in a directory of another name.
@@ -158,117 +155,6 @@ impl<D: Disk> Segment<D> {
         self.file.get_or_init(|| file)
     }
 
-    /// Acts on the indexes, opening them if need be.
-    pub(crate) fn with_indexes<T, E: From<IndexError>>(
-        &self,
-        act: impl FnOnce(&mut Indexes<D>) -> Result<T, E>,
-    ) -> Result<T, E> {
-        let mut indexes = self.indexes.lock();
-        if indexes.is_none() {
-            *indexes = Some(self.open_indexes()?);
-        }
-        act(indexes.as_mut().expect("opened above"))
-    }
-
-    /// Where a batch begins that is not far from the end, without keeping the indexes open. They
-    /// are made anew if they cannot be right.
-    pub(crate) fn position_near_end(&self) -> Result<u32, SegmentError> {
-        if self.size() <= NEAR_END_LEN {
-            return Ok(0);
-        }
-        let path = self.path(FileContent::OffsetIndex);
-        let bytes = u64::from(self.index_bytes);
-        let index = OffsetIndex::open(self.disk.clone(), path, self.base_offset, bytes);
-        let near = match index {
-            Ok(index) if self.fits(&index) => index.last(),
-            _ => self.with_indexes(|it| Ok::<_, SegmentError>(it.offset.last()))?,
-        };
-        Ok(near.map_or(0, |it| it.position))
-    }
-
-    /// Opens the indexes. An offset or time index that cannot be right, and an offset index that
-    /// is missing, are made anew from the batches.
-    fn open_indexes(&self) -> Result<Indexes<D>, IndexError> {
-        match self.read_indexes() {
-            Ok(indexes) if self.fits(&indexes.offset) => Ok(indexes),
-            Ok(_) => self.rebuild_indexes("it does not fit the log"),
-            Err(IndexError::Damaged { path, what })
-                if path != self.path(FileContent::TransactionIndex) =>
-            {
-                self.rebuild_indexes(&what)
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    fn fits(&self, index: &OffsetIndex<D>) -> bool {
-        let size = self.size();
-        let ends_inside = index.last().is_none_or(|last| last.position < size);
-        ends_inside && (index.was_there() || size == 0)
-    }
-
-    /// Makes offset and time index anew. The batches' headers are read up to the first that is
-    /// damaged: whoever reads on gets to know of it then.
-    fn rebuild_indexes(&self, reason: &str) -> Result<Indexes<D>, IndexError> {
-        let path = self.path(FileContent::OffsetIndex);
-        warn!(path = %path.display(), reason, "making an index anew");
-        self.remove_file(&path)?;
-        self.remove_file(&self.path(FileContent::TimeIndex))?;
-        let mut indexes = self.read_indexes()?;
-        let mut indexer = Indexer::empty(self.base_offset);
-        let mut scan = self.scan(0)?;
-        loop {
-            match scan.next() {
-                Ok(Some(batch)) => {
-                    if let Some(entries) = indexer.take(REBUILT_INTERVAL, &batch.indexed()) {
-                        indexes.add(&entries)?;
-                    }
-                }
-                Ok(None) | Err(ScanError::Damaged { .. }) => break,
-                Err(ScanError::Disk(error)) => return Err(error.into()),
-            }
-        }
-        if indexer.largest().timestamp_ms != NO_TIMESTAMP {
-            indexes.time.append(indexer.largest())?;
-        }
-        indexes.offset.trim()?;
-        indexes.time.trim()?;
-        Ok(indexes)
-    }
-
-    fn read_indexes(&self) -> Result<Indexes<D>, IndexError> {
-        let (disk, base) = (&self.disk, self.base_offset);
-        let path = |content| self.path(content);
-        let bytes = u64::from(self.index_bytes);
-        let offset = OffsetIndex::open(disk.clone(), path(FileContent::OffsetIndex), base, bytes);
-        let time = TimeIndex::open(disk.clone(), path(FileContent::TimeIndex), base, bytes);
-        let path = path(FileContent::TransactionIndex);
-        let transaction = TransactionIndex::open(disk.clone(), path, base);
-        Ok(Indexes {
-            offset: offset?,
-            time: time?,
-            transaction: transaction?,
-        })
-    }
-
-    /// Removes the files of the indexes and begins with empty ones: they are to be rebuilt.
-    pub(crate) fn reset_indexes(&self) -> Result<(), SegmentError> {
-        let mut indexes = self.indexes.lock();
-        *self.largest.lock() = None;
-        for content in FileContent::OF_A_SEGMENT {
-            if content != FileContent::Log {
-                self.remove_file(&self.path(content))?;
-            }
-        }
-        *indexes = Some(self.read_indexes()?);
-        Ok(())
-    }
-
-    /// Whether the offset can be said relative to the base offset.
-    pub(crate) fn reaches(&self, offset: Offset) -> bool {
-        (0..=i64::from(i32::MAX)).contains(&(offset.get().saturating_sub(self.base_offset.get())))
-    }
-
     /// Writes pieces of `len` bytes behind the batches, and returns where. The size is raised by
     /// [`Segment::written`].
     pub(crate) fn write(&self, pieces: &[IoSlice<'_>]) -> Result<u32, DiskError> {
@@ -283,9 +169,13 @@ impl<D: Disk> Segment<D> {
         self.size.store(size, Ordering::Release);
     }
 
-    /// Takes back what a failed write may have left behind the batches.
+    /// Takes back what a failed write may have left behind the batches: nothing, if the file
+    /// could not be opened for it.
     pub(crate) fn unwrite(&self) -> Result<(), DiskError> {
-        self.file()?.set_len(u64::from(self.size()))
+        match self.file.get() {
+            Some(file) => file.set_len(u64::from(self.size())),
+            None => Ok(()),
+        }
     }
 
     /// A walk through the batches from a position on.
@@ -293,18 +183,11 @@ impl<D: Disk> Segment<D> {
         Ok(Scan::new(self.file()?, position, self.size()))
     }
 
-    /// The first batch that reaches to `offset`.
-    pub(crate) fn find(&self, offset: Offset) -> Result<Option<Scanned>, SegmentError> {
-        let near: OffsetPosition =
-            self.with_indexes(|it| it.offset.look_up(offset).map_err(SegmentError::from))?;
-        // An index that lies must not send a reader past the end.
-        let position = near.position.min(self.size());
-        Ok(self.scan(position)?.find(offset)?)
-    }
-
-    /// Says that nothing is appended from here on.
-    pub(crate) fn set_sealed(&self) {
+    /// Says that nothing is appended from here on, and what the largest timestamp is if that is
+    /// known.
+    pub(crate) fn set_sealed(&self, largest: Option<TimestampOffset>) {
         self.is_sealed.store(true, Ordering::Release);
+        *self.largest.lock() = largest;
     }
 
     /// The aborted transactions of this segment that have records in `from..to`.
@@ -312,31 +195,20 @@ impl<D: Disk> Segment<D> {
         self.with_indexes(|it| it.transaction.search(from, to))
     }
 
-    /// Notes an aborted transaction whose marker is here.
-    pub(crate) fn note_aborted(&self, aborted: &AbortedTransaction) -> Result<(), IndexError> {
-        self.with_indexes(|it| it.transaction.append(aborted))
+    /// Sees to it that noting aborted transactions needs no descriptor.
+    pub(crate) fn prepare_to_note_aborted(&self) -> Result<(), IndexError> {
+        self.with_indexes(|it| it.transaction.hold_open())
     }
 
-    /// Where the segment would end without the batches that reach to `offset`.
-    pub(crate) fn end_before(&self, offset: Offset) -> Result<Place, SegmentError> {
-        let mut end = Place {
-            offset: self.base_offset,
-            segment_base: self.base_offset,
-            position: 0,
-        };
-        // An entry of a batch that stays.
-        let near =
-            self.with_indexes(|it| it.offset.look_up(offset - 1).map_err(SegmentError::from))?;
-        let mut scan = self.scan(near.position.min(self.size()))?;
-        end.position = near.position;
-        while let Some(batch) = scan.next()? {
-            if batch.last_offset >= offset {
-                break;
+    /// Notes aborted transactions whose markers are here.
+    pub(crate) fn note_aborted(&self, aborted: &[AbortedTransaction]) -> Result<(), IndexError> {
+        self.with_indexes(|it| {
+            for transaction in aborted {
+                it.transaction.append(transaction)?;
             }
-            end.offset = batch.last_offset + 1;
-            end.position = batch.end();
-        }
-        Ok(end)
+            it.transaction.let_go();
+            Ok(())
+        })
     }
 
     /// Cuts the batches from `offset` on, and the indexes with them. Returns how many bytes went.
@@ -347,6 +219,8 @@ impl<D: Disk> Segment<D> {
             it.offset.truncate_to(offset)?;
             it.time.truncate_to(offset)?;
             it.transaction.truncate_to(offset)?;
+            // With the lock held: an index that a reader makes anew goes as far as the batches.
+            self.size.store(position, Ordering::Release);
             Ok(())
         })?;
         self.cut(position)?;
@@ -386,18 +260,17 @@ impl<D: Disk> Segment<D> {
         self.sync_log()
     }
 
-    /// Ends appending: the last entry of the time index, the files cut to what they hold.
+    /// Writes what stays where nothing more is appended: the last entry of the time index, and the
+    /// files cut to what they hold. Where it fails the segment can be appended to all the same.
     pub(crate) fn seal(&self, largest: TimestampOffset) -> Result<(), SegmentError> {
         self.with_indexes(|it| -> Result<_, SegmentError> {
             if largest.timestamp_ms != NO_TIMESTAMP {
-                it.time.append(largest)?;
+                it.time.append_if_later(largest)?;
             }
             it.offset.trim()?;
             it.time.trim()?;
             Ok(())
         })?;
-        self.set_sealed();
-        *self.largest.lock() = Some(largest);
         if let Some(file) = self.file.get()
             && file.metadata()?.len != u64::from(self.size())
         {
@@ -406,13 +279,19 @@ impl<D: Disk> Segment<D> {
         Ok(())
     }
 
+    /// Opens the file for those who will read on when it has another name. A file that is gone is
+    /// fine.
+    pub(crate) fn hold_open(&self) -> Result<(), DiskError> {
+        match self.file() {
+            Err(error) if error.kind() != DiskErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
     /// Gives the files the names of such that wait to be removed. Readers that hold the segment
     /// read on, also when its names are those of another segment by then.
     pub(crate) fn retire(&self) -> Result<Vec<PathBuf>, DiskError> {
-        match self.file() {
-            Err(error) if error.kind() != DiskErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
+        self.hold_open()?;
         let mut indexes = self.indexes.lock();
         let mut retired = Vec::new();
         for content in FileContent::OF_A_SEGMENT {
@@ -464,4 +343,19 @@ pub enum SegmentError {
     /// An index refused, or is damaged.
     #[error(transparent)]
     Index(#[from] IndexError),
+}
+
+impl SegmentError {
+    /// The disk's own error.
+    ///
+    /// # Errors
+    /// This one, where it is no error of the disk.
+    pub(crate) fn into_disk_error(self) -> Result<DiskError, Self> {
+        match self {
+            Self::Disk(error)
+            | Self::Scan(ScanError::Disk(error))
+            | Self::Index(IndexError::Disk(error)) => Ok(error),
+            other => Err(other),
+        }
+    }
 }

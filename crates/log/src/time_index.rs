@@ -141,6 +141,18 @@ impl<D: Disk> TimeIndex<D> {
         Ok(())
     }
 
+    /// As [`TimeIndex::append`], but that nothing is added either where the last entry lies behind:
+    /// it came when the index was made anew, and has seen the batch already.
+    pub(crate) fn append_if_later(&mut self, entry: TimestampOffset) -> Result<(), IndexError> {
+        let is_later = |last: TimestampOffset| {
+            last.timestamp_ms < entry.timestamp_ms && last.offset <= entry.offset
+        };
+        if self.last.is_none_or(is_later) {
+            self.append(entry)?;
+        }
+        Ok(())
+    }
+
     /// The greatest entry whose timestamp is at most `timestamp_ms`; timestamp -1 and the base
     /// offset where there is none.
     pub(crate) fn look_up(&self, timestamp_ms: i64) -> Result<TimestampOffset, DiskError> {

@@ -49,6 +49,8 @@ pub(crate) struct TransactionIndex<D: Disk> {
     /// Bytes of the file's entries; 0 also where there is no file.
     len: u64,
     last_offset: Option<Offset>,
+    /// The file, while an append is under way that must not want for a descriptor.
+    held: Option<D::File>,
     /// Whether the file was changed and not synced since.
     is_dirty: bool,
 }
@@ -65,6 +67,7 @@ impl<D: Disk> TransactionIndex<D> {
             path,
             len: 0,
             last_offset: None,
+            held: None,
             is_dirty: false,
         };
         index.len = match index.disk.metadata(&index.path) {
@@ -98,12 +101,28 @@ impl<D: Disk> TransactionIndex<D> {
                 last,
             });
         }
-        let file = self.disk.open(&self.path, OpenMode::OpenOrCreate)?;
+        let file = match &self.held {
+            Some(file) => file.clone(),
+            None => self.disk.open(&self.path, OpenMode::OpenOrCreate)?,
+        };
         self.is_dirty = true;
         file.write_all_at(&encode(entry), self.len)?;
         self.len += ENTRY_LEN as u64;
         self.last_offset = Some(entry.last_offset);
         Ok(())
+    }
+
+    /// Opens the file, until it is [let go](Self::let_go).
+    pub(crate) fn hold_open(&mut self) -> Result<(), IndexError> {
+        if self.held.is_none() {
+            self.held = Some(self.disk.open(&self.path, OpenMode::OpenOrCreate)?);
+        }
+        Ok(())
+    }
+
+    /// Lets go of the file.
+    pub(crate) fn let_go(&mut self) {
+        self.held = None;
     }
 
     /// All entries, in the order of their markers.

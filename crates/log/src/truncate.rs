@@ -25,8 +25,8 @@ impl<D: Disk> Log<D> {
     /// appended since taken as good.
     ///
     /// # Errors
-    /// [`ChangeError::Unavailable`]. After any other the log has failed; opening it again
-    /// recovers it.
+    /// [`ChangeError::Unavailable`], and any where no descriptor is left to look where to cut: the
+    /// log is as it was. After any other it has failed; opening it again recovers it.
     ///
     /// # Panics
     /// With an offset below 0.
@@ -39,7 +39,9 @@ impl<D: Disk> Log<D> {
         let cut = if offset < self.shared.first_base() {
             self.start_over(offset, offset, now_ms)
         } else {
-            self.cut_to(offset, now_ms)
+            let end = self.find_end(offset);
+            let end = self.or_fail_unless_it_may_pass(end)?;
+            self.cut_to(end, now_ms)
         };
         self.or_fail(cut)?;
         Ok(true)
@@ -115,8 +117,7 @@ impl<D: Disk> Log<D> {
         Ok(())
     }
 
-    fn cut_to(&mut self, offset: Offset, now_ms: i64) -> Result<(), ChangeError> {
-        let end = self.find_end(offset)?;
+    fn cut_to(&mut self, end: Place, now_ms: i64) -> Result<(), ChangeError> {
         // Readers see the new end before the bytes go.
         let mut bounds = *self.shared.bounds.lock();
         bounds.cuts += 1;

@@ -324,7 +324,10 @@ fn lg_164_recovery_makes_the_transaction_indexes_that_kafka_made() {
             .collect()
     };
     let kafkas = indexes(&copy);
-    assert!(kafkas.len() > 3);
+    // Two a life, and the one that the first life left open. How many segments they are in depends
+    // on how fast the broker was.
+    let entries: usize = kafkas.values().map(|it| it.len() / 34).sum();
+    assert_eq!(entries, 5);
     fs::remove_file(copy.path("recovery-point-offset-checkpoint")).unwrap();
     let opened = copy.open();
     assert_eq!(opened.recovered.len(), 5);

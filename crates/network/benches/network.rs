@@ -381,11 +381,7 @@ fn file_responses(criterion: &mut Criterion) {
             let id = received.request.frame.header.correlation_id.get();
             let encoded = fetch_response(&received, len);
             let position = (id.unsigned_abs() as usize * len % FILE_LEN) as u64;
-            let range = FileRange {
-                file: served.clone(),
-                position,
-                len,
-            };
+            let range = FileRange::new(served.clone(), position, len);
             let response = Response::with_files(encoded, vec![range]);
             received.responder.send(response);
         });

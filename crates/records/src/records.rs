@@ -12,8 +12,8 @@ use crate::record::{Bases, Record};
 
 /// Why the records of a batch cannot be read, or not to the end.
 ///
-/// A broker answers [`Inflate`](Self::Inflate) with `CORRUPT_MESSAGE`,
-/// [`UnknownCodec`](Self::UnknownCodec) with `UNSUPPORTED_COMPRESSION_TYPE` and the rest with
+/// A broker answers [`Inflate`](Self::Inflate) with `CORRUPT_MESSAGE`, or with `MESSAGE_TOO_LARGE`
+/// for [`InflateError::TooLarge`], [`UnknownCodec`](Self::UnknownCodec) with `UNSUPPORTED_COMPRESSION_TYPE` and the rest with
 /// `INVALID_RECORD`.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RecordsError {

@@ -14,7 +14,8 @@
 //! | create time in the attributes (clients) | `INVALID_TIMESTAMP` |
 //! | a codec that there is | `UNSUPPORTED_COMPRESSION_TYPE` |
 //! | every record well-formed, nothing behind the last | `INVALID_RECORD` |
-//! | what is compressed can be inflated, within the limit | `CORRUPT_MESSAGE` |
+//! | what is compressed can be inflated | `CORRUPT_MESSAGE` |
+//! | and is not too much then, which Apache Kafka does not ask | `MESSAGE_TOO_LARGE` |
 //! | a key in each record, if the topic is compacted | `INVALID_RECORD` |
 //! | timestamps within the topic's bounds, if it keeps create time | `INVALID_TIMESTAMP` |
 //!
@@ -184,7 +185,8 @@ pub enum FailureReason {
 /// | [`Batch`](ValidationError::Batch) with [`BatchError::TooLarge`] | `MESSAGE_TOO_LARGE` |
 /// | [`Batch`](ValidationError::Batch) otherwise | `CORRUPT_MESSAGE` |
 /// | [`ZstdNotAllowed`](ValidationError::ZstdNotAllowed), [`Records`](ValidationError::Records) with [`RecordsError::UnknownCodec`] | `UNSUPPORTED_COMPRESSION_TYPE` |
-/// | [`Records`](ValidationError::Records) with [`RecordsError::Inflate`] | `CORRUPT_MESSAGE` |
+/// | [`Records`](ValidationError::Records) with [`RecordsError::Inflate`] for [`InflateError::TooLarge`](crate::InflateError::TooLarge) | `MESSAGE_TOO_LARGE` |
+/// | [`Records`](ValidationError::Records) with [`RecordsError::Inflate`] otherwise | `CORRUPT_MESSAGE` |
 /// | [`LogAppendTime`](ValidationError::LogAppendTime), [`Failures`](ValidationError::Failures) with a timestamp | `INVALID_TIMESTAMP` |
 /// | [`Rebuild`](ValidationError::Rebuild) | `UNKNOWN_SERVER_ERROR` |
 /// | all others | `INVALID_RECORD` |

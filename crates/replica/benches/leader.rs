@@ -126,6 +126,7 @@ impl Bed {
             zstd_allowed: true,
             entries: vec![AppendEntry {
                 partition: self.name.clone(),
+                topic_id: None,
                 records: records.clone(),
             }],
         };

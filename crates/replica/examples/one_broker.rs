@@ -78,6 +78,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         zstd_allowed: true,
         entries: vec![AppendEntry {
             partition: clicks,
+            topic_id: None,
             records: batch.into_bytes()?,
         }],
     };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use klamm_primitives::{Offset, TopicPartition};
+use klamm_primitives::{Offset, TopicId, TopicPartition};
 use klamm_records::ValidationError;
 use thiserror::Error;
 
@@ -31,6 +31,8 @@ pub struct AppendRequest {
 pub struct AppendEntry {
     /// Where to.
     pub partition: TopicPartition,
+    /// The topic's id; `None` in versions that name topics by their names alone.
+    pub topic_id: Option<TopicId>,
     /// The batch, as it came. It is written from here, without a copy.
     pub records: Bytes,
 }
@@ -74,6 +76,9 @@ pub enum AppendError {
     /// The partition is not served here.
     #[error(transparent)]
     NotServed(#[from] NotServed),
+    /// The topic was deleted, and another one has its name by now. `UNKNOWN_TOPIC_ID`. (KIP-516)
+    #[error("the topic has another id")]
+    UnknownTopicId,
     /// `acks` is none of -1, 0 and 1. `INVALID_REQUIRED_ACKS`. (RE-031)
     #[error("acks {acks} is none of -1, 0 and 1")]
     InvalidRequiredAcks {

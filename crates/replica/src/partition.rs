@@ -106,6 +106,12 @@ impl<D: Disk> State<D> {
         }
     }
 
+    /// Whether it is of the topic with this id, as far as both ids are known: a topic that was made
+    /// again under its name is another.
+    fn is_of(&self, id: Option<TopicId>) -> bool {
+        id.is_none_or(|id| id.is_zero() || self.topic_id.is_zero() || id == self.topic_id)
+    }
+
     fn check_epoch(&self, requested: Option<LeaderEpoch>) -> Result<(), NotServed> {
         match self.role {
             Role::Leader { .. } | Role::Follower { .. } => {}

@@ -107,6 +107,7 @@ fn lay_out(
     let mut is_forged = false;
     for topic in request.topic_data {
         let named = Named::by_version(version, IDS_SINCE, &topic.name, topic.topic_id);
+        let topic_id = (version >= IDS_SINCE).then_some(topic.topic_id);
         let mut open = layout.topic(image, named, topic.partition_data.len());
         for data in topic.partition_data {
             let index = data.index;
@@ -119,7 +120,11 @@ fn lay_out(
             if is_transactional {
                 open.refuse(ErrorCode::INVALID_TXN_STATE);
             } else {
-                entries.push(AppendEntry { partition, records });
+                entries.push(AppendEntry {
+                    partition,
+                    topic_id,
+                    records,
+                });
             }
         }
     }

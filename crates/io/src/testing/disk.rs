@@ -413,11 +413,7 @@ fn syncs_and_space<D: Disk>(disk: &D, directory: &Path) {
 fn ranges_and_whole_files<D: Disk>(disk: &D, directory: &Path) {
     let path = directory.join("file");
     let file = create(disk, &path, b"0123456789");
-    let mut range = FileRange {
-        file: file.clone(),
-        position: 2,
-        len: 6,
-    };
+    let mut range = FileRange::new(file.clone(), 2, 6);
     disk.remove_file(&path).unwrap();
     assert_eq!(range.read().unwrap().as_ref(), b"234567");
     range.advance(4);

@@ -186,6 +186,10 @@ impl<D: Disk> LogManager<D> {
                 debug!(%partition, "compaction stopped");
                 CompactionOutcome::Stopped
             }
+            Interrupted::Change(error) if !log.lock().is_failed() => {
+                warn!(%partition, error = &error as &dyn Error, "not compacted now");
+                CompactionOutcome::Failed
+            }
             Interrupted::Change(error) => {
                 self.log_has_failed(log, DirectoryWork::Compacting, error);
                 CompactionOutcome::Failed

@@ -3,6 +3,7 @@
 mod compact;
 mod create_and_delete;
 mod durability;
+mod reading;
 mod start;
 mod stop;
 mod support;

@@ -89,8 +89,10 @@ impl<D: Disk> LogManager<D> {
         removal.map_or(task, |removal| removal.min(task))
     }
 
-    /// Does what is due. Blocks on the disk. What fails is told as an event, or logged.
+    /// Does what is due. Blocks on the disk. What fails is told as an event, or logged. A disk that
+    /// did not give the records of a [read](crate::Read) when they were sent is given up first.
     pub fn run_due(&self, now: Now) {
+        self.give_up_unread();
         let tasks = self.schedule.lock().take_due(now.instant);
         for task in tasks {
             match task {
@@ -103,6 +105,16 @@ impl<D: Disk> LogManager<D> {
             }
         }
         self.remove_doomed(now.instant);
+    }
+
+    /// Takes those directories offline of which somebody could not read.
+    fn give_up_unread(&self) {
+        for directory in self.online_directories() {
+            let reason = directory.take_unread();
+            if let Some(event) = reason.and_then(|reason| self.take_offline(directory, reason)) {
+                self.tell(event);
+            }
+        }
     }
 
     /// Lets old segments go, of every log by its own settings; their files are removed later. Of

@@ -81,10 +81,15 @@ impl<D: Disk> SnapshotFiles<D> {
         !self.unsynced.is_empty()
     }
 
-    /// Hands over the paths of those that were written since this was last asked for.
-    pub(crate) fn take_unsynced(&mut self) -> Vec<PathBuf> {
-        let unsynced = std::mem::take(&mut self.unsynced);
-        unsynced.iter().map(|&offset| self.path(offset)).collect()
+    /// Hands over those that were written since this was last asked for.
+    pub(crate) fn take_unsynced(&mut self) -> Vec<(Offset, PathBuf)> {
+        let unsynced = std::mem::take(&mut self.unsynced).into_iter();
+        unsynced.map(|offset| (offset, self.path(offset))).collect()
+    }
+
+    /// Takes back what was handed over and not synced.
+    pub(crate) fn not_synced(&mut self, offsets: impl Iterator<Item = Offset>) {
+        self.unsynced.extend(offsets);
     }
 
     /// Reads a snapshot.

@@ -6,7 +6,7 @@ use klamm_io::Disk;
 use klamm_primitives::Offset;
 use klamm_records::{Codecs, FoundTimestamp, NO_TIMESTAMP, RecordBatch, RecordsError};
 
-use super::{Segment, SegmentError};
+use super::{Indexes, Segment, SegmentError};
 use crate::names::FileContent;
 use crate::time_index::TimestampOffset;
 
@@ -27,14 +27,13 @@ impl<D: Disk> Segment<D> {
         if let Some(known) = *self.largest.lock() {
             return Ok(known);
         }
-        let (mut largest, position) = self.with_indexes(|it| -> Result<_, SegmentError> {
-            let last = it.time.last().unwrap_or(TimestampOffset {
-                timestamp_ms: NO_TIMESTAMP,
-                offset: self.base_offset,
-            });
-            Ok((last, it.offset.look_up(last.offset)?.position))
-        })?;
-        let mut scan = self.scan(position.min(self.size()))?;
+        let mut largest =
+            self.with_indexes(|it| Ok::<_, SegmentError>(it.time.last().unwrap_or(self.none())))?;
+        if !self.has_timestamp(&largest)? {
+            // Slow and right, for this once: what is found is kept, or the index made anew.
+            largest = self.none();
+        }
+        let mut scan = self.scan_near(largest.offset)?;
         while let Some(batch) = scan.next()? {
             if batch.max_timestamp_ms > largest.timestamp_ms {
                 largest = TimestampOffset {
@@ -47,6 +46,31 @@ impl<D: Disk> Segment<D> {
             *self.largest.lock() = Some(largest);
         }
         Ok(largest)
+    }
+
+    /// What is said of time where nothing is known.
+    fn none(&self) -> TimestampOffset {
+        TimestampOffset {
+            timestamp_ms: NO_TIMESTAMP,
+            offset: self.base_offset,
+        }
+    }
+
+    /// Whether an entry of the time index is borne out by its batch. A time index that lies would
+    /// hide records from those who look for them by time.
+    fn has_timestamp(&self, entry: &TimestampOffset) -> Result<bool, SegmentError> {
+        if entry.timestamp_ms == NO_TIMESTAMP {
+            return Ok(true);
+        }
+        let batch = self.find(entry.offset)?;
+        let is_there = batch.is_some_and(|it| {
+            it.base_offset <= entry.offset && it.max_timestamp_ms == entry.timestamp_ms
+        });
+        if !is_there && !self.is_index_new.load(Ordering::Acquire) {
+            let mut indexes = self.indexes.lock();
+            self.rebuild(&mut indexes, "a time does not fit the log")?;
+        }
+        Ok(is_there)
     }
 
     /// The largest timestamp of the records at or behind `from`, or [`NO_TIMESTAMP`].
@@ -90,12 +114,13 @@ impl<D: Disk> Segment<D> {
         from: Offset,
         codecs: &mut Codecs,
     ) -> Result<Option<FoundTimestamp>, SegmentError> {
-        let position = self.with_indexes(|it| -> Result<_, SegmentError> {
-            // Everything before the entry's batch is earlier than its timestamp.
-            let near = it.time.look_up(timestamp_ms)?;
-            Ok(it.offset.look_up(near.offset.max(from))?.position)
-        })?;
-        let mut scan = self.scan(position.min(self.size()))?;
+        // Everything before the entry's batch is earlier than its timestamp.
+        let look_up = |it: &mut Indexes<D>| it.time.look_up(timestamp_ms);
+        let mut near = self.with_indexes(|it| look_up(it).map_err(SegmentError::from))?;
+        if !self.has_timestamp(&near)? {
+            near = self.none();
+        }
+        let mut scan = self.scan_near(near.offset.max(from))?;
         while let Some(scanned) = scan.next()? {
             if scanned.max_timestamp_ms < timestamp_ms || scanned.last_offset < from {
                 continue;

@@ -5,7 +5,9 @@ mod support;
 
 mod appending;
 mod crash;
+mod descriptors;
 mod faults;
+mod lying_index;
 mod model;
 mod old_formats;
 mod opening;

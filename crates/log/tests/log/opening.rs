@@ -1,12 +1,15 @@
 //! Opening what was left: by a clean stop, by a kill, by other hands.
 
+use std::path::Path;
+
 use klamm_io::sim::{Crash, SimDisk};
 use klamm_io::{Disk, DiskFile, DiskOperation, OpenMode};
 use klamm_log::{LogConfig, OpenError, OpenOptions, Opening, TimeTarget};
 use klamm_records::Codecs;
 
 use crate::support::{
-    Batch, Bed, NOW_MS, all, content, epoch, log_file, offset, open, open_clean, small,
+    Batch, Bed, DIRECTORY, NOW_MS, all, content, epoch, log_file, offset, open, open_clean,
+    read_offsets, small,
 };
 
 #[test]
@@ -229,7 +232,7 @@ fn checkpoints_are_clamped_to_what_is_there() {
             let options = OpenOptions {
                 high_watermark: offset(high_watermark),
                 log_start: offset(log_start),
-                recovery_point: offset(high_watermark),
+                recovery_point: offset(high_watermark.min(30)),
                 ..OpenOptions::new(was_clean, NOW_MS)
             };
             let (log, _) = open(&disk, small(), &options).unwrap();
@@ -237,6 +240,44 @@ fn checkpoints_are_clamped_to_what_is_there() {
             assert_eq!(found, expected);
             assert!(log.recovery_point() <= offset(30));
         }
+    }
+}
+
+/// What was durable does not go by itself: offsets that were given out must not be given out again
+/// as if nothing had been.
+#[test]
+fn a_log_whose_durable_end_is_missing_is_not_opened() {
+    let mut bed = Bed::new(small());
+    bed.fill(30);
+    bed.log.close().unwrap();
+    let last = *bed.segments().last().unwrap();
+    let whole = bed.content(&log_file(last));
+    let kept = whole.len() * 2 / 3;
+    bed.overwrite(&log_file(last), &whole[..kept]);
+    for was_clean in [true, false] {
+        let disk = bed.disk.crash(Crash::Kill);
+        let at = |recovery_point| OpenOptions {
+            recovery_point: offset(recovery_point),
+            ..OpenOptions::new(was_clean, NOW_MS)
+        };
+        match open(&disk, small(), &at(30)).map(drop) {
+            Err(OpenError::TailLost {
+                path,
+                log_end,
+                recovery_point,
+            }) => {
+                assert_eq!(path, Path::new(DIRECTORY));
+                assert_eq!(recovery_point, offset(30));
+                assert!(offset(last) < log_end && log_end < offset(30), "{log_end}");
+            }
+            other => panic!("{other:?}"),
+        }
+        // Told once more, until somebody says to go on without.
+        let again = open(&disk, small(), &at(30)).map(drop);
+        assert!(matches!(again, Err(OpenError::TailLost { .. })));
+        let (log, _) = open(&disk, small(), &at(0)).unwrap();
+        let end = log.log_end_offset().get();
+        assert_eq!(read_offsets(&log.reader(), 0), all(0..end));
     }
 }
 

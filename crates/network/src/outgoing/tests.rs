@@ -81,11 +81,7 @@ fn content(len: usize) -> Vec<u8> {
 }
 
 fn range(file: &SimFile, position: usize, len: usize) -> FileRange<SimFile> {
-    FileRange {
-        file: file.clone(),
-        position: position as u64,
-        len,
-    }
+    FileRange::new(file.clone(), position as u64, len)
 }
 
 /// A fetch response with these partitions, and the same with the gaps filled.

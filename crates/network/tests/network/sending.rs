@@ -75,11 +75,7 @@ async fn file_ranges_fill_the_gaps_whatever_becomes_of_the_file_s_name() {
     client.send(&fetch_request()).await;
     let received = server.channel().next().await;
     let encoded = fetch_response(&ranges.map(|(_, len)| len));
-    let files = ranges.map(|(position, len)| FileRange {
-        file: file.clone(),
-        position,
-        len,
-    });
+    let files = ranges.map(|(position, len)| FileRange::new(file.clone(), position, len));
     let response = Response::with_files(encoded, files.to_vec());
     drop(file);
     received.responder.send(response);
@@ -105,11 +101,7 @@ async fn a_file_that_cannot_be_read_closes_its_connection_only() {
         client.send(&fetch_request()).await;
         let received = simulated.taken().await;
         // One range is longer than its file, one not what the gap asks for.
-        let files = vec![FileRange {
-            file: file.clone(),
-            position: 0,
-            len: 200,
-        }];
+        let files = vec![FileRange::new(file.clone(), 0, 200)];
         let response = Response::with_files(fetch_response(&lens), files);
         received.responder.send(response);
         client.closed().await;
@@ -134,11 +126,7 @@ async fn many_slow_readers_of_files_are_all_served_in_the_end() {
         let mut client = simulated.connect().await;
         client.send(&fetch_request()).await;
         let received = simulated.taken().await;
-        let files = vec![FileRange {
-            file: file.clone(),
-            position: 0,
-            len: content.len(),
-        }];
+        let files = vec![FileRange::new(file.clone(), 0, content.len())];
         let response = Response::with_files(fetch_response(&[content.len()]), files);
         received.responder.send(response);
         clients.push(client);

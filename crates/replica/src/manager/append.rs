@@ -56,23 +56,25 @@ impl<D: Disk, T> ReplicaManager<D, T> {
             let result = match hosted.get(&name) {
                 _ if is_closed => Err(AppendError::InternalTopic),
                 None => Err(self.not_hosted(&name).into()),
-                Some(partition) => match partition.append(entry.records, terms, codecs, now) {
-                    Ok((done, checks)) => {
-                        then.check(partition.key(), checks);
-                        awaited.extend(done.awaits.map(|awaits| Awaited {
-                            index,
-                            partition: Arc::clone(partition),
-                            awaits,
-                        }));
-                        Ok(done.records)
-                    }
-                    Err(refused) => {
-                        if let Some(failure) = refused.failure {
-                            self.report(partition, failure, &mut then);
+                Some(partition) => {
+                    match partition.append(entry.topic_id, entry.records, terms, codecs, now) {
+                        Ok((done, checks)) => {
+                            then.check(partition.key(), checks);
+                            awaited.extend(done.awaits.map(|awaits| Awaited {
+                                index,
+                                partition: Arc::clone(partition),
+                                awaits,
+                            }));
+                            Ok(done.records)
                         }
-                        Err(refused.error)
+                        Err(refused) => {
+                            if let Some(failure) = refused.failure {
+                                self.report(partition, failure, &mut then);
+                            }
+                            Err(refused.error)
+                        }
                     }
-                },
+                }
             };
             results.push(PartitionAppended {
                 partition: name,

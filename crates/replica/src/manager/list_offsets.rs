@@ -10,7 +10,8 @@ use crate::offset_query::{OffsetError, OffsetQuery};
 
 impl<D: Disk, T> ReplicaManager<D, T> {
     /// Finds an offset of one partition by time; `None` if no record that the client may see is
-    /// as late. The latest and earliest are told without the disk; others may block on it.
+    /// as late. The latest and earliest are told without the disk; others may block on it, and
+    /// a disk that fails takes the log's directory offline.
     ///
     /// # Errors
     /// [`OffsetError`]
@@ -20,9 +21,16 @@ impl<D: Disk, T> ReplicaManager<D, T> {
         query: &OffsetQuery,
         codecs: &mut Codecs,
     ) -> Result<Option<OffsetAndTime>, OffsetError> {
-        match self.hosted.load().get(partition) {
-            Some(hosted) => hosted.list_offsets(query, codecs),
-            None => Err(self.not_hosted(partition).into()),
+        let Some(hosted) = self.hosted.load().get(partition).cloned() else {
+            return Err(self.not_hosted(partition).into());
+        };
+        let found = hosted.list_offsets(query, codecs);
+        if let Err(OffsetError::Read(error)) = &found
+            && let Some(failure) = hosted.read_failure(error)
+        {
+            // Those who wait get to know by the event.
+            self.logs.report_failure(&failure.log, failure.error);
         }
+        found
     }
 }

@@ -4,9 +4,9 @@ use std::error::Error;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use klamm_io::{Disk, DiskErrorKind};
-use klamm_log::{Appended, IndexError, Now, PartitionLog, ScanError, SegmentError, Unavailable};
-use klamm_primitives::{LeaderEpoch, Offset};
+use klamm_io::Disk;
+use klamm_log::{Appended, DiskFailure, Now, PartitionLog, Unavailable};
+use klamm_primitives::{LeaderEpoch, Offset, TopicId};
 use klamm_records::{
     Codecs, RecordBatch, TimestampType, ValidBatch, ValidationError, ValidationRules, validate,
     validate_own,
@@ -52,6 +52,19 @@ pub(crate) struct StorageFailure<D: Disk> {
     pub(crate) is_the_disks: bool,
 }
 
+impl<D: Disk> StorageFailure<D> {
+    pub(super) fn of<E>(log: &Arc<PartitionLog<D>>, error: Arc<E>) -> Self
+    where
+        E: DiskFailure + Error + Send + Sync + 'static,
+    {
+        Self {
+            log: log.clone(),
+            is_the_disks: error.takes_directory_offline(),
+            error,
+        }
+    }
+}
+
 /// An append that was refused, and what has to be done about the log, if anything.
 pub(crate) struct Refused<D: Disk> {
     pub(crate) error: AppendError,
@@ -75,6 +88,7 @@ impl<D: Disk> Partition<D> {
     /// [`AppendError`]; but for [`AppendError::Log`] with a failed log nothing was written.
     pub(crate) fn append(
         &self,
+        topic_id: Option<TopicId>,
         records: Bytes,
         terms: Terms,
         codecs: &mut Codecs,
@@ -84,6 +98,9 @@ impl<D: Disk> Partition<D> {
         let checked = check(records, terms, &settings, now.unix_ms, codecs);
 
         let state = self.state.read();
+        if !state.is_of(topic_id) {
+            return Err(AppendError::UnknownTopicId.into());
+        }
         let (log, leadership) = state.as_leader(None)?;
         let min_in_sync = leadership.min_in_sync(settings.min_in_sync_replicas);
         let in_sync = leadership.in_sync.committed().len();
@@ -189,14 +206,12 @@ fn refused<D: Disk>(log: &Arc<PartitionLog<D>>, error: klamm_log::AppendError) -
         | E::OffsetsUsedUp { .. }
         | E::Producer(_)
         | E::Marker(_) => Arc::new(error).into(),
-        E::NotWritten(disk) => {
-            let is_the_disks = takes_directory_offline(disk.kind());
-            with_failure(log, error, is_the_disks, is_the_disks)
+        // A full disk, and want of descriptors, refuse this append alone.
+        E::NotWritten(_) => {
+            let has_failed = error.takes_directory_offline();
+            with_failure(log, error, has_failed)
         }
-        E::Failed(segment) => {
-            let is_the_disks = is_the_disks(segment);
-            with_failure(log, error, true, is_the_disks)
-        }
+        E::Failed(_) => with_failure(log, error, true),
     }
 }
 
@@ -204,35 +219,10 @@ fn with_failure<D: Disk>(
     log: &Arc<PartitionLog<D>>,
     error: klamm_log::AppendError,
     has_failed: bool,
-    is_the_disks: bool,
 ) -> Refused<D> {
     let error = Arc::new(error);
     Refused {
-        failure: has_failed.then(|| StorageFailure {
-            log: log.clone(),
-            error: error.clone(),
-            is_the_disks,
-        }),
+        failure: has_failed.then(|| StorageFailure::of(log, error.clone())),
         error: error.into(),
     }
-}
-
-/// Whether an error of a segment says that the disk below it fails.
-pub(super) fn is_the_disks(error: &SegmentError) -> bool {
-    let disk = match error {
-        SegmentError::Disk(disk)
-        | SegmentError::Scan(ScanError::Disk(disk))
-        | SegmentError::Index(IndexError::Disk(disk)) => Some(disk.kind()),
-        SegmentError::Scan(_) | SegmentError::Index(_) => None,
-    };
-    disk.is_some_and(takes_directory_offline)
-}
-
-/// A full disk still reads and removes, and want of descriptors or memory says nothing about the
-/// disk.
-pub(super) fn takes_directory_offline(kind: DiskErrorKind) -> bool {
-    !matches!(
-        kind,
-        DiskErrorKind::Full | DiskErrorKind::TooManyFiles | DiskErrorKind::NoMemory
-    )
 }

@@ -6,7 +6,6 @@ use klamm_io::Disk;
 use klamm_log::{ChangeError, Unavailable};
 use klamm_primitives::Offset;
 
-use super::append::{is_the_disks, takes_directory_offline};
 use super::{Partition, StorageFailure};
 use crate::NotServed;
 use crate::delete_records_request::DeleteRecordsError;
@@ -69,18 +68,9 @@ impl<D: Disk> Partition<D> {
             Err(ChangeError::Unavailable(Unavailable::Failed)) => Err(NotServed::Offline.into()),
             Err(ChangeError::Unavailable(Unavailable::Closed)) => Err(NotServed::NotLeader.into()),
             Err(error) => {
-                let is_the_disks = match &error {
-                    ChangeError::Disk(disk) => takes_directory_offline(disk.kind()),
-                    ChangeError::Segment(segment) => is_the_disks(segment),
-                    ChangeError::Unavailable(_) => false,
-                };
-                let error = Arc::new(error);
+                let (error, has_failed) = (Arc::new(error), log.lock().is_failed());
                 Err(NotDeleted {
-                    failure: Some(StorageFailure {
-                        log: log.clone(),
-                        error: error.clone(),
-                        is_the_disks,
-                    }),
+                    failure: has_failed.then(|| StorageFailure::of(log, error.clone())),
                     error: error.into(),
                 })
             }

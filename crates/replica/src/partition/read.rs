@@ -4,10 +4,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use klamm_io::Disk;
-use klamm_log::{EpochEnd, Isolation, LogReader, Place, ReadError, ReadLimit};
+use klamm_log::{DiskFailure, EpochEnd, Isolation, LogReader, Place, ReadError, ReadLimit};
 use klamm_primitives::{BrokerEpoch, BrokerId, LeaderEpoch, Offset};
 
-use super::append::is_the_disks;
 use super::{Partition, State, StorageFailure, rules};
 use crate::NotServed;
 use crate::fetch_request::{FetchError, FetchPartition, FetchedRecords, Fetcher};
@@ -214,32 +213,30 @@ impl<D: Disk> Partition<D> {
 impl<D: Disk> Partition<D> {
     /// What a read that failed says of the log: nothing, unless it is the disk's fault.
     pub(crate) fn failure_of(&self, error: &FetchError) -> Option<StorageFailure<D>> {
-        let FetchError::Read(error) = error else {
-            return None;
-        };
-        let ReadError::Segment(segment) = &**error else {
-            return None;
-        };
-        if !is_the_disks(segment) {
+        match error {
+            FetchError::Read(error) => self.read_failure(error),
+            _ => None,
+        }
+    }
+
+    /// As [`Partition::failure_of`], for whatever was read.
+    pub(crate) fn read_failure(&self, error: &Arc<ReadError>) -> Option<StorageFailure<D>> {
+        if !error.takes_directory_offline() {
             return None;
         }
         let state = self.state.read();
-        Some(StorageFailure {
-            log: state.as_replica(None).ok()?.clone(),
-            error: error.clone(),
-            is_the_disks: true,
-        })
+        let log = state.as_replica(None).ok()?;
+        Some(StorageFailure::of(log, error.clone()))
     }
 }
 
 impl<D: Disk> State<D> {
     /// A topic that was made again under its name is another. (RE-081)
     fn check_topic_id(&self, request: &FetchPartition) -> Result<(), NotServed> {
-        match request.topic_id {
-            Some(id) if !id.is_zero() && !self.topic_id.is_zero() && id != self.topic_id => {
-                Err(NotServed::InconsistentTopicId)
-            }
-            _ => Ok(()),
+        if self.is_of(request.topic_id) {
+            Ok(())
+        } else {
+            Err(NotServed::InconsistentTopicId)
         }
     }
 }

@@ -2,8 +2,11 @@
 
 use klamm_io::sim::{Fault, SimDisk};
 use klamm_io::{Disk as _, DiskErrorKind, DiskOperation};
+use klamm_log::Isolation;
+use klamm_records::Codecs;
 use klamm_replica::{
-    AppendError, FetchError, Fetcher, NotServed, NotTaken, PartitionRole, ReplicaOptions,
+    AppendError, FetchError, Fetcher, NotServed, NotTaken, OffsetError, OffsetQuery, OffsetTarget,
+    PartitionRole, ReplicaOptions,
 };
 
 use crate::support::{
@@ -61,6 +64,56 @@ fn a_full_disk_refuses_the_append_and_nothing_else() {
     assert_eq!(bed.read("a-0", 0), [0, 1]);
     assert!(bed.append_one(1, "a-0", records(1)).is_ok());
     assert_eq!(bed.read("a-0", 0), [0, 1, 2]);
+}
+
+/// The client tries again, and nothing else has happened.
+#[test]
+fn want_of_descriptors_refuses_the_request_and_nothing_else() {
+    let bed = Bed::new();
+    bed.set("a", |it| it.log.segment_bytes = 20_000);
+    bed.place("a-0", &Placed::on(&[1]));
+    bed.append_one(1, "a-0", sized(9000)).unwrap();
+    bed.append_one(1, "a-0", sized(9000)).unwrap();
+    let used_up = Fault::on(DiskOperation::Open).failing_with(DiskErrorKind::TooManyFiles);
+    bed.disk.inject(used_up.always());
+    // The segment is full, and the next one cannot be made.
+    let refused = bed.append_one(1, "a-0", sized(9000));
+    assert!(matches!(refused, Err(AppendError::Log(_))), "{refused:?}");
+    assert!(matches!(
+        bed.status("a-0").role,
+        PartitionRole::Leader { .. }
+    ));
+    assert_eq!(bed.read("a-0", 0), [0, 1]);
+    bed.disk.clear_faults();
+    assert!(bed.append_one(1, "a-0", sized(9000)).is_ok());
+    assert_eq!(bed.read("a-0", 2), [2]);
+}
+
+#[test]
+fn an_offset_that_the_disk_does_not_tell_takes_the_directory_offline() {
+    let bed = Bed::new();
+    bed.place("a-0", &Placed::on(&[1]));
+    bed.append_one(1, "a-0", sized(9000)).unwrap();
+    let query = OffsetQuery {
+        target: OffsetTarget::AtOrAfter(1),
+        isolation: Isolation::HighWatermark,
+        current_leader_epoch: None,
+        from_any_replica: false,
+    };
+    let ask = || {
+        let mut codecs = Codecs::default();
+        bed.manager
+            .list_offsets(&partition("a-0"), &query, &mut codecs)
+    };
+    bed.disk
+        .inject(of_logs(DiskOperation::Read).failing_with(DiskErrorKind::NoMemory));
+    assert!(matches!(ask(), Err(OffsetError::Read(_))));
+    assert!(ask().unwrap().is_some());
+    bed.disk.inject(of_logs(DiskOperation::Read));
+    assert!(matches!(ask(), Err(OffsetError::Read(_))));
+    assert!(bed.logs.has_offline_directory());
+    bed.take_events();
+    assert_eq!(bed.status("a-0").role, PartitionRole::Offline);
 }
 
 #[test]

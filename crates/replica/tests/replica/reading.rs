@@ -23,6 +23,7 @@ fn marker(producer: i64, outcome: Outcome) -> AppendRequest {
         origin: Origin::Coordinator,
         entries: vec![AppendEntry {
             partition: partition("a-0"),
+            topic_id: None,
             records: batch.into_bytes(),
         }],
         ..append_request(1, &[])

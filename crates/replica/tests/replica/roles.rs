@@ -1,9 +1,11 @@
 //! What metadata makes of a partition: leader, follower, or nothing.
 
-use klamm_replica::{AppendError, FetchError, Fetcher, NotServed, PartitionRole};
+use klamm_records::Codecs;
+use klamm_replica::{AppendError, AppendOutcome, FetchError, Fetcher, NotServed, PartitionRole};
 
 use crate::support::{
-    Bed, Placed, broker, brokers, compacted, epoch, min_isr, offset, partition, records, wanted,
+    Bed, Placed, append_request, broker, brokers, compacted, epoch, min_isr, offset, partition,
+    records, wanted,
 };
 
 fn refused(bed: &Bed, name: &str) -> Option<NotServed> {
@@ -202,6 +204,37 @@ fn a_topic_made_again_under_its_name_begins_anew() {
         bed.append_one(1, "a-0", records(1)).unwrap().first_offset,
         offset(0)
     );
+}
+
+/// The topic was looked up by its id just before another one got its name. (KIP-516)
+#[test]
+fn records_for_a_topic_by_its_id_do_not_land_in_another_of_its_name() {
+    let bed = Bed::new();
+    bed.place("a-0", &Placed::on(&[1]));
+    let append = |topic_id| {
+        let mut request = append_request(1, &[("a-0", records(1))]);
+        request.entries[0].topic_id = topic_id;
+        let mut codecs = Codecs::default();
+        let (outcome, then) = bed.manager.append(request, &mut codecs, bed.now());
+        bed.manager.follow_up(then, &mut Vec::new());
+        match outcome {
+            AppendOutcome::Done(mut results) => results.remove(0).result,
+            AppendOutcome::Waits(_) => panic!("it does not wait"),
+        }
+    };
+    let former = bed.topic_id("a");
+    assert!(append(Some(former)).is_ok());
+    bed.delete_topic("a");
+    bed.place("a-0", &Placed::on(&[1]));
+    assert!(matches!(
+        append(Some(former)),
+        Err(AppendError::UnknownTopicId)
+    ));
+    assert_eq!(bed.offsets("a-0").log_end, offset(0));
+    for id in [Some(bed.topic_id("a")), None] {
+        assert!(append(id).is_ok());
+    }
+    assert_eq!(bed.offsets("a-0").log_end, offset(2));
 }
 
 /// Covers RE-018.

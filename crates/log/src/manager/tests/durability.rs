@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use klamm_io::DiskOperation;
 use klamm_io::sim::{Crash, Fault, SimDisk};
+use klamm_io::{DiskErrorKind, DiskOperation};
 use klamm_primitives::TopicPartition;
 
 use super::support::*;
@@ -93,6 +93,26 @@ fn a_thread_that_leaves_others_waiting_asks_for_help() {
         .map(|_| syncs.wait().unwrap().needs_help)
         .collect();
     assert_eq!(needs_help, [true, true, false]);
+}
+
+/// Whoever waits for the sync asks again; nothing has failed.
+#[test]
+fn a_sync_that_finds_no_descriptor_is_done_when_it_is_asked_for_again() {
+    let disk = SimDisk::new(1);
+    let bench = Bench::of(&["/a"]);
+    let manager = bench.open(&disk);
+    let log = bench.create(&manager, &partition("t", 0));
+    append(&log, 1);
+    let used_up = Fault::on(DiskOperation::SyncDir).failing_with(DiskErrorKind::TooManyFiles);
+    disk.inject(used_up);
+    log.request_sync();
+    manager.sync_requested();
+    assert_eq!(bench.take_events(), []);
+    assert!(manager.directories()[0].offline.is_none());
+    assert!(!log.lock().is_failed());
+    log.request_sync();
+    manager.sync_requested();
+    assert_eq!(bench.take_events(), [Seen::Synced(partition("t", 0), 1)]);
 }
 
 #[test]

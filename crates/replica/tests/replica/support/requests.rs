@@ -24,6 +24,7 @@ pub(crate) fn append_request(acks: i16, entries: &[(&str, Bytes)]) -> AppendRequ
             .iter()
             .map(|(name, records)| AppendEntry {
                 partition: partition(name),
+                topic_id: None,
                 records: records.clone(),
             })
             .collect(),
@@ -164,6 +165,7 @@ pub(crate) fn tickets(done: &[Done]) -> Vec<u32> {
     let ticket = |it: &Done| match it {
         Finished::Produced { ticket, .. }
         | Finished::Fetched { ticket, .. }
+        | Finished::Abandoned { ticket }
         | Finished::DeletedRecords { ticket, .. } => *ticket,
     };
     done.iter().map(ticket).collect()
