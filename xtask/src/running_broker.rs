@@ -115,18 +115,39 @@ impl RunningBroker {
         line.trim().strip_suffix(" kB")?.trim().parse().ok()
     }
 
+    /// Takes over a broker that another program started.
+    pub(crate) fn of(child: Child) -> Self {
+        Self { child }
+    }
+
     /// Asks it to stop, and waits until it has.
     ///
     /// # Errors
     /// It ended with anything but success.
-    pub(crate) fn stop(mut self) -> Result<()> {
-        let id = self.child.id().to_string();
-        command::output(Command::new("kill").args(["-TERM", &id]))?;
-        let status: ExitStatus = self.child.wait().context("cannot wait for the broker")?;
+    pub(crate) fn stop(self) -> Result<()> {
+        let status = self.end()?;
         if !status.success() {
             bail!("the broker ended with {status}");
         }
         Ok(())
+    }
+
+    /// Asks it to stop, waits until it has, and tells how it ended.
+    ///
+    /// # Errors
+    /// It cannot be asked or waited for.
+    pub(crate) fn end(mut self) -> Result<ExitStatus> {
+        let id = self.child.id().to_string();
+        command::output(Command::new("kill").args(["-TERM", &id]))?;
+        self.child.wait().context("cannot wait for the broker")
+    }
+
+    /// How it ended, if it has.
+    ///
+    /// # Errors
+    /// The system does not tell.
+    pub(crate) fn has_ended(&mut self) -> Result<Option<ExitStatus>> {
+        self.child.try_wait().context("cannot look at the broker")
     }
 
     /// Kills it without a warning, as `kill -9` does.

@@ -1,7 +1,9 @@
 //! [`Broker`]: all the parts of a broker, from the start to the end.
 
 mod addresses;
+mod departures;
 mod health;
+mod owner;
 mod storage;
 mod tasks;
 
@@ -9,16 +11,20 @@ use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 
 use klamm_controller::{
-    Controller, ControllerOptions, MetadataImage, Quorum, RaftOptions, RaftQuorum, RegisterBroker,
+    Controller, ControllerOptions, MetadataImage, OpenQuorumError, Quorum, RaftOptions, RaftQuorum,
+    RegisterBroker,
 };
-use klamm_io::{Clock, Disk, Net};
-use klamm_network::{HandlerPool, Server, Unobserved};
+use klamm_io::{Clock, Disk, DiskErrorKind, Net};
+use klamm_network::{Handler, HandlerPool, Server};
 use klamm_primitives::Uuid;
-use klamm_replica::{IsrProposal, IsrProposer, ReplicaManager, ReplicaOptions, ReplicaWiring};
+use klamm_replica::{
+    IsrProposal, IsrProposer, ReplicaManager, ReplicaOptions, ReplicaWiring, Waiting,
+};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tracing::{error, info};
 
+use self::departures::Departures;
 use self::health::Health;
 use self::storage::{EventReceiver, Storage};
 use crate::handlers::Handlers;
@@ -27,9 +33,6 @@ use crate::node::{Node, NodeParts};
 use crate::settings::{Settings, topics};
 use crate::start_error::StartError;
 use crate::topic_configs::TopicConfigs;
-
-/// The directory of the metadata log, within that of the setting.
-const METADATA_DIRECTORY: &str = "klamm-metadata";
 
 /// A broker that serves, with the controller of its cluster of one.
 ///
@@ -55,10 +58,13 @@ impl<N: Net, D: Disk, C: Clock> Broker<N, D, C> {
     pub async fn start(machine: Machine<N, D, C>, settings: Settings) -> Result<Self, StartError> {
         let settings = Arc::new(settings);
         // First what is most often wrong, and costs nothing to undo.
-        let config = addresses::server_config(&machine.net, &settings).await?;
+        let config = addresses::server_config(&machine, &settings).await?;
         let (net, clock) = (machine.net.clone(), machine.clock.clone());
-        let server = Server::open(net, clock, config, Arc::new(Unobserved))?;
+        let departures = Departures::new();
+        let observer = Arc::clone(&departures);
+        let server = Server::open(net, clock, config, observer)?;
 
+        owner::check_node(&machine, &settings)?;
         let cluster_id = storage::cluster_id(&machine, &settings)?;
         let quorum = Arc::new(open_quorum(&machine, &settings, &cluster_id).await?);
         let health = Arc::new(Health::new(settings.logs.directories.len()));
@@ -86,13 +92,16 @@ impl<N: Net, D: Disk, C: Clock> Broker<N, D, C> {
             runtime: Handle::current(),
             images: quorum.watch(),
             settings: Arc::clone(&settings),
+            random: machine.random,
         }));
         // Nobody else sets it.
         _ = receiver.set(Arc::downgrade(&node));
+        departures.begin(&node);
 
-        let handler = Arc::new(Handlers {
+        let handler: Arc<dyn Handler<D::File>> = Arc::new(Handlers {
             node: Arc::clone(&node),
         });
+        server.handle_quick_requests(Arc::clone(&handler));
         let channel = server.channel().clone();
         let handlers = HandlerPool::start(channel, handler, settings.handler_threads);
         let handlers = match handlers {
@@ -174,6 +183,11 @@ impl<N: Net, D: Disk, C: Clock> Broker<N, D, C> {
         &self.node.settings
     }
 
+    /// How many requests wait with the replicas.
+    pub fn waiting(&self) -> Waiting {
+        self.node.replicas.waiting()
+    }
+
     /// Where a listener is bound; `None` if there is none of that name.
     pub fn address(&self, listener: &str) -> Option<SocketAddr> {
         self.server.address(listener)
@@ -200,6 +214,7 @@ impl<N: Net, D: Disk, C: Clock> Broker<N, D, C> {
                 error!(%error, "a task of the broker panicked");
             }
         }
+        self.node.applied.end();
         self.handlers.stop();
         self.controller.stop().await;
         self.storage.stop(self.node.epoch());
@@ -212,14 +227,21 @@ async fn open_quorum<N, D: Disk, C: Clock>(
     settings: &Settings,
     cluster_id: &str,
 ) -> Result<RaftQuorum<D, C>, StartError> {
-    let directory = settings.logs.metadata_directory.join(METADATA_DIRECTORY);
+    let directory = storage::metadata_log(settings);
     let options = RaftOptions {
         snapshot_bytes: settings.logs.metadata_snapshot_bytes,
         snapshot_interval: settings.logs.metadata_snapshot_interval,
         ..RaftOptions::new(settings.node_id, cluster_id, &directory)
     };
     let opened = RaftQuorum::open(machine.disk.clone(), options, machine.clock.clone()).await;
-    opened.map_err(|source| StartError::Quorum { directory, source })
+    opened.map_err(|source| match source {
+        OpenQuorumError::Disk(error) if error.kind() == DiskErrorKind::Locked => {
+            StartError::InUse {
+                directory: settings.logs.metadata_directory.clone(),
+            }
+        }
+        source => StartError::Quorum { directory, source },
+    })
 }
 
 fn controller_options(settings: &Settings, random: fn() -> u128) -> ControllerOptions {

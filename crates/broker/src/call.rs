@@ -4,7 +4,7 @@ use std::error::Error;
 
 use klamm_controller::ControllerError;
 use klamm_io::FileRange;
-use klamm_network::{Parked, ParkedResponder, Received, Responder, Response};
+use klamm_network::{Parked, ParkedResponder, Peer, Received, Responder, Response};
 use klamm_wire::header::CorrelationId;
 use klamm_wire::{ApiKey, Encoded, RequestFrame, encode_response};
 use tracing::{debug, error, info};
@@ -127,6 +127,16 @@ impl<F> Call<F> {
 }
 
 impl<F> ParkedCall<F> {
+    /// The number of the connection that it came by.
+    pub(crate) fn connection_index(&self) -> Option<u64> {
+        self.responder.connection_index()
+    }
+
+    /// Whether whoever asked is still there.
+    pub(crate) fn peer(&self) -> Peer {
+        self.responder.peer()
+    }
+
     /// Answers.
     pub(crate) fn answer<M: klamm_wire::Response>(self, answer: &M) {
         self.answer_with_files(answer, Vec::new());

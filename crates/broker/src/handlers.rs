@@ -21,7 +21,8 @@ mod produce;
 use std::sync::Arc;
 
 use klamm_io::{Clock, Disk};
-use klamm_network::{Handler, Received};
+use klamm_network::{Handler, Peer, Received, Request};
+use klamm_replica::Patience;
 use klamm_wire::{ApiKey, ApiSet};
 use tracing::{error, trace_span};
 
@@ -61,6 +62,31 @@ pub(crate) enum Ticket<F> {
     DeleteRecords(delete_records::Waiting<F>),
 }
 
+impl<F> klamm_replica::Ticket for Ticket<F> {
+    fn reader(&self) -> Option<u64> {
+        match self {
+            Self::Fetch(waiting) => waiting.connection_index(),
+            Self::Produce(_) | Self::DeleteRecords(_) => None,
+        }
+    }
+
+    fn patience(&self) -> Patience {
+        match self {
+            Self::Fetch(waiting) => match waiting.peer() {
+                Peer::Open => Patience::Left,
+                Peer::SendsNoMore => Patience::Over,
+                Peer::Gone => Patience::Gone,
+            },
+            // What was written is not undone by who asked for it having gone.
+            Self::Produce(_) | Self::DeleteRecords(_) => Patience::Left,
+        }
+    }
+}
+
+/// The largest produce request that counts as quick: its records are checked and copied in less
+/// time than two changes of threads take.
+const QUICK_BYTES: usize = 16 * 1024;
+
 /// Gives each request to the handler of its API.
 pub(crate) struct Handlers<D: Disk, C> {
     pub(crate) node: Arc<Node<D, C>>,
@@ -99,6 +125,16 @@ impl<D: Disk, C: Clock> Handler<D::File> for Handlers<D, C> {
                 error!(%key, "request without a handler, its connection is closed");
                 call.close();
             }
+        }
+    }
+
+    /// Those of which clients send many, and that read or write what is in memory or in the page
+    /// cache.
+    fn is_quick(&self, request: &Request) -> bool {
+        match request.frame.key {
+            ApiKey::Produce => request.size <= QUICK_BYTES,
+            ApiKey::Fetch | ApiKey::ApiVersions => true,
+            _ => false,
         }
     }
 }

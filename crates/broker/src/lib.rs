@@ -20,10 +20,12 @@ mod node;
 
 mod call;
 mod error_code;
+mod fetch_sessions;
 mod layout;
 
 mod handlers;
 
+mod applied_offset;
 mod broker;
 
 pub use broker::Broker;

@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal, Write, stderr};
 
 use anyhow::{Context, Result, bail};
+use tracing::{Level, error};
 use tracing_subscriber::EnvFilter;
 
 use crate::arguments::{Arguments, LogFormat};
@@ -35,6 +36,16 @@ impl<W: Write> Write for Lossy<W> {
 /// Writes a line for people; nothing comes of it where nobody takes it.
 pub(crate) fn say(mut to: impl Write, line: &str) {
     _ = writeln!(to, "{line}");
+}
+
+/// Tells why the program ends: in the log where that is for programs, else as a line for people.
+pub(crate) fn say_fatal(format: LogFormat, why: &str) {
+    // Before the log has begun, or where it is off, the line is all there is.
+    if matches!(format, LogFormat::Json) && tracing::enabled!(Level::ERROR) {
+        error!("{why}");
+    } else {
+        say(stderr(), &format!("klamm-broker: {why}"));
+    }
 }
 
 /// Starts logging to the standard error.

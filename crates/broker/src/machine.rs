@@ -3,6 +3,7 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 use klamm_io::{RealDisk, SystemClock, TcpNet};
+use rustix::process::{Resource, getrlimit};
 
 /// What a broker runs on: the seams to the world, real or simulated.
 #[derive(Debug, Clone)]
@@ -13,6 +14,8 @@ pub struct Machine<N, D, C> {
     pub disk: D,
     /// The time.
     pub clock: C,
+    /// How many files, connections among them, the process may have open; `None` is without bound.
+    pub open_files_max: Option<u64>,
     /// Random numbers, for ids and seeds: never for secrets.
     pub random: fn() -> u128,
 }
@@ -24,6 +27,7 @@ impl Machine<TcpNet, RealDisk, SystemClock> {
             net: TcpNet,
             disk: RealDisk,
             clock: SystemClock,
+            open_files_max: getrlimit(Resource::Nofile).current,
             random: random_u128,
         }
     }

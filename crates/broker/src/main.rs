@@ -1,14 +1,15 @@
 //! The `klamm-broker` program: arguments, logging, signals, and the exit code.
 
 mod arguments;
+mod limits;
 mod logging;
 
-use std::io::{stderr, stdout};
+use std::io::stdout;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use clap::Parser;
 use klamm_broker::settings::Settings;
 use klamm_broker::{Broker, Machine};
@@ -18,7 +19,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 use tracing::{info, warn};
 
-use self::arguments::Arguments;
+use self::arguments::{Arguments, LogFormat};
 
 /// Room for each thread of the runtime. What is deepest there is the writing of an answer; memory
 /// that is not touched is not taken.
@@ -30,7 +31,7 @@ fn main() -> ExitCode {
     match run(&arguments, began) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            logging::say(stderr(), &format!("klamm-broker: {}", told(&error)));
+            logging::say_fatal(arguments.log_format, &told(&error));
             ExitCode::FAILURE
         }
     }
@@ -51,6 +52,7 @@ fn told(error: &anyhow::Error) -> String {
 
 fn run(arguments: &Arguments, began: std::time::Instant) -> Result<()> {
     logging::start(arguments)?;
+    limits::raise_open_files();
     // Variables that are not Unicode are none of ours.
     let variables = std::env::vars_os();
     let variables = variables.filter_map(|(name, value)| {
@@ -63,22 +65,27 @@ fn run(arguments: &Arguments, began: std::time::Instant) -> Result<()> {
         warn!(setting = warning.name, origin = %warning.origin, "{}", warning.reason);
     }
     let runtime = runtime(settings.network_threads)?;
-    runtime.block_on(serve(settings, began))
+    runtime.block_on(serve(settings, arguments.log_format, began))
 }
 
 fn runtime(threads: usize) -> Result<Runtime> {
-    Builder::new_multi_thread()
-        .worker_threads(threads)
-        .thread_name("klamm-network")
-        .thread_stack_size(STACK_BYTES)
-        .enable_all()
-        .build()
-        .context("the network's threads cannot be started")
+    const FAILED: &str = "the network's threads cannot be started";
+    let build = || {
+        Builder::new_multi_thread()
+            .worker_threads(threads)
+            .thread_name("klamm-network")
+            .thread_stack_size(STACK_BYTES)
+            .enable_all()
+            .build()
+    };
+    // Where the system gives no thread, this panics.
+    let built = std::panic::catch_unwind(build);
+    built.map_err(|_| anyhow!(FAILED))?.context(FAILED)
 }
 
-async fn serve(settings: Settings, began: std::time::Instant) -> Result<()> {
+async fn serve(settings: Settings, log_format: LogFormat, began: std::time::Instant) -> Result<()> {
     // Before anything is opened, so that a signal that comes early is not missed.
-    let (phase, mut asked) = attend_signals()?;
+    let (phase, mut asked) = attend_signals(log_format)?;
     let listener = settings
         .listeners
         .bound
@@ -107,7 +114,9 @@ async fn serve(settings: Settings, began: std::time::Instant) -> Result<()> {
 
 /// Waits for signals on a task of their own, as a start may block for long while it reads logs
 /// through. Returns where to note that the broker has started, and where the signal to stop comes.
-fn attend_signals() -> Result<(Arc<AtomicBool>, mpsc::Receiver<&'static str>)> {
+fn attend_signals(
+    log_format: LogFormat,
+) -> Result<(Arc<AtomicBool>, mpsc::Receiver<&'static str>)> {
     let mut signals = Signals::new()?;
     let has_started = Arc::new(AtomicBool::new(false));
     let (ask, asked) = mpsc::channel(1);
@@ -123,8 +132,10 @@ fn attend_signals() -> Result<(Arc<AtomicBool>, mpsc::Receiver<&'static str>)> {
         _ = ask.send(name).await;
         // Whoever asks again does not want to wait for a clean end.
         let name = signals.next().await;
-        let line = format!("klamm-broker: {name} while stopping, ending at once");
-        logging::say(stderr(), &line);
+        logging::say_fatal(
+            log_format,
+            &format!("{name} while stopping, ending at once"),
+        );
         std::process::exit(1);
     });
     Ok((has_started, asked))

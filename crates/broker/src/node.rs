@@ -3,16 +3,19 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use bytestring::ByteString;
 use klamm_controller::{BrokerImage, ControllerHandle, Endpoint, MetadataImage};
 use klamm_io::{Clock, Disk};
 use klamm_log::Now;
-use klamm_primitives::{BrokerEpoch, BrokerId, Offset};
+use klamm_primitives::{BrokerEpoch, BrokerId};
 use klamm_replica::{Finished, FollowUp, ReplicaManager};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tracing::error;
 
+use crate::applied_offset::AppliedOffset;
 use crate::codec_pool::CodecPool;
+use crate::fetch_sessions::FetchSessions;
 use crate::handlers::Ticket;
 use crate::producer_ids::ProducerIds;
 use crate::settings::Settings;
@@ -28,8 +31,9 @@ pub(crate) struct Node<D: Disk, C> {
     pub(crate) runtime: Handle,
     pub(crate) codecs: CodecPool,
     pub(crate) producer_ids: ProducerIds,
+    pub(crate) fetch_sessions: FetchSessions,
     /// The offset of the image that the replicas go by.
-    pub(crate) applied: watch::Sender<Offset>,
+    pub(crate) applied: AppliedOffset,
     /// The newest image of the quorum, which the replicas may not go by yet.
     pub(crate) images: watch::Receiver<Arc<MetadataImage>>,
     epoch: AtomicI64,
@@ -43,11 +47,14 @@ pub(crate) struct NodeParts<D: Disk, C> {
     pub(crate) controller: ControllerHandle,
     pub(crate) runtime: Handle,
     pub(crate) images: watch::Receiver<Arc<MetadataImage>>,
+    pub(crate) random: fn() -> u128,
 }
 
 impl<D: Disk, C: Clock> Node<D, C> {
     pub(crate) fn new(parts: NodeParts<D, C>) -> Self {
+        let session_slots = parts.settings.requests.fetch_sessions_max;
         Self {
+            fetch_sessions: FetchSessions::new(session_slots, parts.random),
             settings: parts.settings,
             clock: parts.clock,
             replicas: parts.replicas,
@@ -55,7 +62,7 @@ impl<D: Disk, C: Clock> Node<D, C> {
             runtime: parts.runtime,
             codecs: CodecPool::default(),
             producer_ids: ProducerIds::default(),
-            applied: watch::Sender::new(Offset::UNKNOWN),
+            applied: AppliedOffset::new(),
             images: parts.images,
             epoch: AtomicI64::new(BrokerEpoch::NONE.get()),
         }
@@ -89,12 +96,18 @@ impl<D: Disk, C: Clock> Node<D, C> {
         }
     }
 
-    /// Waits until the replicas go by all that the quorum has agreed on up to now.
+    /// Waits until the replicas go by all that the quorum has agreed on up to now, or the broker
+    /// stops.
     pub(crate) async fn caught_up(&self) {
         let newest = self.images.borrow().offset();
-        let mut applied = self.applied.subscribe();
-        // An error would mean that the sender is gone, and it is ours.
-        _ = applied.wait_for(|offset| *offset >= newest).await;
+        self.applied.wait_for(newest).await;
+    }
+
+    /// Answers what waits for a connection that will not wait for long any more.
+    pub(crate) fn hurry(&self, connection: u64) {
+        let mut finished = Vec::new();
+        self.replicas.hurry(connection, &mut finished);
+        self.settle(finished);
     }
 
     /// Does what a change to partitions calls for: answers those who waited for it.
@@ -118,11 +131,13 @@ impl<D: Disk, C: Clock> Node<D, C> {
                 Finished::Fetched {
                     ticket: Ticket::Fetch(waiting),
                     results,
-                } => waiting.answer(&self.image(), results),
+                } => waiting.answer(self, results),
                 Finished::DeletedRecords {
                     ticket: Ticket::DeleteRecords(waiting),
                     results,
                 } => waiting.answer(results),
+                // Whoever asked is gone; dropped, its ticket closes the account.
+                Finished::Abandoned { .. } => {}
                 // Dropping the ticket closes the connection of whoever holds it.
                 Finished::Produced { .. }
                 | Finished::Fetched { .. }
@@ -166,4 +181,26 @@ impl<'a> CurrentLeader<'a> {
             at: broker.and_then(|it| Some((&**it, reachable(it, listener)?))),
         })
     }
+
+    /// Where it is, for an answer that tells of brokers once each and of these already; `None` if
+    /// it tells of this one, or if it cannot be reached.
+    pub(crate) fn endpoint_beside(
+        &self,
+        told: impl IntoIterator<Item = BrokerId>,
+    ) -> Option<NodeAddress> {
+        let (broker, endpoint) = self.at?;
+        let is_told = told.into_iter().any(|it| it == self.id);
+        (!is_told).then(|| NodeAddress {
+            host: (&*endpoint.host).into(),
+            port: endpoint.port.into(),
+            rack: broker.rack.as_deref().map(Into::into),
+        })
+    }
+}
+
+/// Where clients find a broker.
+pub(crate) struct NodeAddress {
+    pub(crate) host: ByteString,
+    pub(crate) port: i32,
+    pub(crate) rack: Option<ByteString>,
 }

@@ -11,6 +11,9 @@ use parking_lot::Mutex;
 pub(crate) struct ProducerIds {
     /// The next id and how many there are. Held for a look or a change.
     left: Mutex<(i64, i32)>,
+    /// Held by the one who asks for a new block, so that those who come meanwhile get their ids
+    /// from it, too, instead of a block each.
+    asking: tokio::sync::Mutex<()>,
 }
 
 impl ProducerIds {
@@ -23,6 +26,11 @@ impl ProducerIds {
         }
         *left = (next + 1, count - 1);
         Some(ProducerId::new(next))
+    }
+
+    /// The turn to ask for a new block. Look again whether there is an id once it is got.
+    pub(crate) async fn turn_to_ask(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.asking.lock().await
     }
 
     /// Takes the first id of a new block, and keeps the rest of it unless another block has come

@@ -32,7 +32,7 @@ pub use self::listeners::{Address, Bound, Listeners};
 pub use self::properties::{BadEscape, Property};
 pub use self::sources::{Given, Origin};
 pub use self::topics::{TopicDefaults, TopicSetting, TopicSettingError};
-pub use self::values::{Entry, NoEffect, Values, Warning};
+pub use self::values::{Concern, Entry, Values, Warning};
 
 /// What takes the place of Apache Kafka's defaults where nothing sets roles or listeners.
 const ONE_MACHINE: [(&str, &str); 3] = [
@@ -109,6 +109,8 @@ pub struct RequestSettings {
     pub may_delete_topics: bool,
     /// `fetch.max.bytes`.
     pub fetch_bytes_max: u32,
+    /// `max.incremental.fetch.session.cache.slots`.
+    pub fetch_sessions_max: usize,
 }
 
 /// Where logs are and how they are kept.
@@ -190,12 +192,15 @@ impl Settings {
             }
         }
         let settings = Self::read(values)?;
-        warnings.extend(settings.values.without_effect());
+        warnings.extend(settings.values.concerns());
         Ok((settings, warnings))
     }
 
     fn read(values: Values) -> Result<Self, SettingsError> {
-        checks::check(&values)?;
+        checks::check(&values.unnoted())?;
+        for name in checks::HONOURED {
+            values.honour(name);
+        }
         let node_id = values.number("node.id").ok_or(SettingsError::Missing {
             name: "node.id",
             why: "where process.roles or listeners are",
@@ -272,6 +277,9 @@ impl RequestSettings {
     fn read(values: &Values) -> Result<Self, SettingsError> {
         const FACTOR: &str = "default.replication.factor";
         let factor = values.number(FACTOR).and_then(|it| i16::try_from(it).ok());
+        if factor.is_some_and(|it| it > 1) {
+            values.note(FACTOR, Concern::TooManyReplicas);
+        }
         Ok(Self {
             may_create_topics: values.bool("auto.create.topics.enable"),
             partitions_default: values.whole("num.partitions"),
@@ -280,6 +288,7 @@ impl RequestSettings {
                 .ok_or_else(|| values.invalid(FACTOR, "1 to 32767"))?,
             may_delete_topics: values.bool("delete.topic.enable"),
             fetch_bytes_max: values.whole("fetch.max.bytes"),
+            fetch_sessions_max: values.whole("max.incremental.fetch.session.cache.slots"),
         })
     }
 }
@@ -288,6 +297,9 @@ impl LogSettings {
     fn read(values: &Values) -> Result<Self, SettingsError> {
         let one = values.paths("log.dir");
         let several = values.paths("log.dirs");
+        if several.is_empty() && values.is_given("log.dirs") {
+            return Err(values.invalid("log.dirs", "at least one directory"));
+        }
         let directories = if several.is_empty() { one } else { several };
         let Some(first) = directories.first() else {
             return Err(values.invalid("log.dir", "at least one directory"));
@@ -300,10 +312,10 @@ impl LogSettings {
             metadata_directory,
             directories,
             recovery_threads_per_directory: values.whole("num.recovery.threads.per.data.dir"),
-            retention_check_interval: values.millis("log.retention.check.interval.ms"),
-            flush_check_interval: values.millis_unless_endless("log.flush.scheduler.interval.ms"),
-            recovery_point_interval: values.millis("log.flush.offset.checkpoint.interval.ms"),
-            log_start_interval: values.millis("log.flush.start.offset.checkpoint.interval.ms"),
+            retention_check_interval: values.interval("log.retention.check.interval.ms"),
+            flush_check_interval: values.interval_unless_endless("log.flush.scheduler.interval.ms"),
+            recovery_point_interval: values.interval("log.flush.offset.checkpoint.interval.ms"),
+            log_start_interval: values.interval("log.flush.start.offset.checkpoint.interval.ms"),
             compaction: compaction(values),
             metadata_snapshot_bytes: values
                 .whole("metadata.log.max.record.bytes.between.snapshots"),
@@ -320,7 +332,7 @@ fn compaction(values: &Values) -> Option<CompactionOptions> {
     let threads = values.whole("log.cleaner.threads");
     let key_bytes = values.number("log.cleaner.dedupe.buffer.size").unwrap_or(0);
     let filled = values.double("log.cleaner.io.buffer.load.factor");
-    let backoff = values.millis("log.cleaner.backoff.ms");
+    let backoff = values.interval("log.cleaner.backoff.ms");
     let is_enabled = values.bool("log.cleaner.enable") && threads > 0;
     is_enabled.then(|| CompactionOptions {
         threads,
@@ -343,15 +355,21 @@ fn part_of(bytes: i64, part: f64) -> usize {
 
 impl ReplicationSettings {
     fn read(values: &Values) -> Self {
+        let session_timeout = values.millis("broker.session.timeout.ms");
+        let heartbeat_interval = values.interval("broker.heartbeat.interval.ms");
+        if heartbeat_interval * 2 > session_timeout {
+            values.note("broker.heartbeat.interval.ms", Concern::HardlyBeats);
+        }
         Self {
             lag_max: values.millis("replica.lag.time.max.ms"),
-            high_watermark_interval: values.millis("replica.high.watermark.checkpoint.interval.ms"),
-            heartbeat_interval: values.millis("broker.heartbeat.interval.ms"),
-            session_timeout: values.millis("broker.session.timeout.ms"),
+            high_watermark_interval: values
+                .interval("replica.high.watermark.checkpoint.interval.ms"),
+            heartbeat_interval,
+            session_timeout,
             balance_interval: values.bool("auto.leader.rebalance.enable").then(|| {
                 Duration::from_secs(values.whole("leader.imbalance.check.interval.seconds"))
             }),
-            unclean_election_interval: values.millis("unclean.leader.election.interval.ms"),
+            unclean_election_interval: values.interval("unclean.leader.election.interval.ms"),
         }
     }
 }
@@ -388,14 +406,93 @@ mod tests {
         assert_eq!(settings.network_threads, 3);
     }
 
+    /// Zero and less are within Apache Kafka's ranges of these, and must not keep a processor busy.
+    #[test]
+    fn what_is_done_from_time_to_time_has_a_shortest_interval() {
+        let given = [
+            "broker.heartbeat.interval.ms=0",
+            "log.flush.scheduler.interval.ms=-1",
+            "log.flush.offset.checkpoint.interval.ms=0",
+            "log.flush.start.offset.checkpoint.interval.ms=0",
+            "replica.high.watermark.checkpoint.interval.ms=-9223372036854775808",
+            "log.cleaner.backoff.ms=0",
+        ];
+        let (settings, warnings) = load(&given).unwrap();
+        let shortest = Duration::from_millis(10);
+        assert_eq!(settings.replication.heartbeat_interval, shortest);
+        assert_eq!(settings.replication.high_watermark_interval, shortest);
+        assert_eq!(settings.logs.flush_check_interval, Some(shortest));
+        assert_eq!(settings.logs.recovery_point_interval, shortest);
+        assert_eq!(settings.logs.log_start_interval, shortest);
+        assert_eq!(settings.logs.compaction.unwrap().backoff, shortest);
+        assert_eq!(warnings.len(), given.len());
+        assert!(warnings.iter().all(|it| it.reason == Concern::TooOften));
+        assert_eq!(load(&[]).unwrap().0.logs.flush_check_interval, None);
+    }
+
+    #[test]
+    fn more_threads_than_a_machine_can_have_stop_the_start() {
+        for name in [
+            "num.network.threads",
+            "num.io.threads",
+            "num.recovery.threads.per.data.dir",
+            "log.cleaner.threads",
+        ] {
+            assert!(load(&[&format!("{name}=1024")]).is_ok());
+            let error = load(&[&format!("{name}=1025")]).unwrap_err().to_string();
+            assert!(error.contains(name) && error.contains("1024"), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_empty_list_of_directories_is_not_taken_for_another_one() {
+        let error = load(&["log.dirs="]).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "--set: log.dirs is \"\", expected at least one directory"
+        );
+    }
+
+    #[test]
+    fn what_this_cluster_of_one_cannot_do_as_asked_is_said() {
+        let concerns = |given: &[&str]| -> Vec<_> {
+            let warnings = load(given).unwrap().1.into_iter();
+            warnings.map(|it| (it.name, it.reason)).collect()
+        };
+        let factor = "default.replication.factor";
+        assert_eq!(
+            concerns(&["default.replication.factor=3"]),
+            [(factor.to_owned(), Concern::TooManyReplicas)]
+        );
+        assert_eq!(concerns(&["default.replication.factor=1"]), []);
+        let heartbeat = "broker.heartbeat.interval.ms";
+        assert_eq!(
+            concerns(&["broker.heartbeat.interval.ms=4501"]),
+            [(heartbeat.to_owned(), Concern::HardlyBeats)]
+        );
+    }
+
+    /// A setting that is only held against others has no effect.
+    #[test]
+    fn being_checked_is_not_being_used() {
+        let given = [
+            "replica.fetch.wait.max.ms=400",
+            "process.roles=",
+            "node.id=1",
+        ];
+        let warnings = load(&given).unwrap().1;
+        let names: Vec<_> = warnings.iter().map(|it| it.name.as_str()).collect();
+        assert_eq!(names, ["replica.fetch.wait.max.ms"]);
+    }
+
     #[test]
     fn compaction_has_its_threads_and_memory_or_is_off() {
         let compaction = |given: &[&str]| load(given).unwrap().0.logs.compaction;
         let all = compaction(&[]).unwrap();
         assert_eq!((all.threads, all.key_bytes), (1, 120_795_955));
-        let given = ["log.cleaner.threads=2", "log.cleaner.backoff.ms=9"];
+        let given = ["log.cleaner.threads=2", "log.cleaner.backoff.ms=19"];
         let two = compaction(&given).unwrap();
-        assert_eq!((two.threads, two.backoff), (2, Duration::from_millis(9)));
+        assert_eq!((two.threads, two.backoff), (2, Duration::from_millis(19)));
         assert_eq!(compaction(&["log.cleaner.enable=false"]), None);
         assert_eq!(compaction(&["log.cleaner.threads=0"]), None);
     }
@@ -470,7 +567,7 @@ mod tests {
         let (settings, warnings) = Settings::load(Some(&path), [], &[]).unwrap();
         assert_eq!(settings.listeners.bound.len(), 2);
         assert!(
-            warnings.iter().all(|it| it.reason == NoEffect::NotUsed),
+            warnings.iter().all(|it| it.reason == Concern::NotUsed),
             "{warnings:?}"
         );
     }

@@ -1,11 +1,13 @@
 //! [`StartError`]: why a broker did not start.
 
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
 use klamm_controller::{HeartbeatError, OpenQuorumError, RegisterBrokerError};
 use klamm_io::NetError;
 use klamm_log::SmallFileError;
+use klamm_primitives::BrokerId;
 use thiserror::Error;
 
 /// Why a broker did not start. Nothing of it is left running, and what it had opened is closed.
@@ -25,6 +27,22 @@ pub enum StartError {
     /// It cannot be told whose a log directory is.
     #[error(transparent)]
     Owner(#[from] SmallFileError),
+    /// A directory belongs to another node.
+    #[error("{} belongs to node {node}, and node.id is {own}", path.display())]
+    OtherNode {
+        /// The directory.
+        path: PathBuf,
+        /// Whose it is.
+        node: BrokerId,
+        /// This node.
+        own: BrokerId,
+    },
+    /// Another process, such as a broker that runs already, uses the directory.
+    #[error("{} is in use by another process", directory.display())]
+    InUse {
+        /// The directory.
+        directory: PathBuf,
+    },
     /// Two directories belong to different clusters.
     #[error(
         "{} belongs to cluster {cluster}, and {} to cluster {other_cluster}",
@@ -51,18 +69,21 @@ pub enum StartError {
     /// The logs could not be opened.
     #[error(transparent)]
     Logs(#[from] klamm_log::StartError),
-    /// The log directories hold partitions and this cluster has no metadata at all: they are
-    /// another cluster's, and nothing of them is touched.
+    /// The log directories hold partitions that this cluster does not know and has not deleted: they
+    /// may be another cluster's, or its metadata are elsewhere. Nothing of them is touched.
     #[error(
-        "{} holds {partition}, of a topic that this cluster does not know: its metadata are \
-         elsewhere, or the directory is another broker's",
-        directory.display()
+        "{} holds {partition}{}, of a topic that this cluster neither knows nor has deleted: its \
+         metadata are elsewhere, or it is another broker's. Move it out of the log directory to \
+         start without it",
+        directory.display(), AndOthers(*others)
     )]
     ForeignLogs {
         /// One of the log directories.
         directory: PathBuf,
         /// One of the partitions.
         partition: String,
+        /// How many there are besides.
+        others: usize,
     },
     /// A thread could not be had.
     #[error("no thread to be had: {0}")]
@@ -73,4 +94,15 @@ pub enum StartError {
     /// The controller did not take a sign of life.
     #[error(transparent)]
     Heartbeat(#[from] HeartbeatError),
+}
+
+struct AndOthers(usize);
+
+impl fmt::Display for AndOthers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 => Ok(()),
+            count => write!(f, " (and {count} more)"),
+        }
+    }
 }

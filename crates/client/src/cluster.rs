@@ -8,9 +8,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use foldhash::fast::FixedState;
 use klamm_primitives::{LeaderEpoch, PartitionIndex, TopicId, TopicPartition};
+use klamm_wire::ErrorCode;
 
 use crate::node::{Node, NodeId};
+
+/// Topics by name. A producer looks into it for each record, so it has a fast hash; names are the
+/// application's, and nobody gains by making them collide.
+pub(crate) type Topics = HashMap<Arc<str>, Arc<Topic>, FixedState>;
 
 /// Nodes, topics and who leads which partition, at one moment. (P6.7)
 #[derive(Debug, Clone, Default)]
@@ -24,11 +30,12 @@ pub struct Cluster {
     cluster_id: Option<Arc<str>>,
     controller: Option<NodeId>,
     nodes: BTreeMap<NodeId, Node>,
-    topics: HashMap<Arc<str>, Arc<Topic>>,
+    topics: Topics,
     names: HashMap<TopicId, Arc<str>>,
     led_by: HashMap<NodeId, Vec<TopicPartition>>,
     invalid_topics: Vec<Arc<str>>,
     unauthorized_topics: Vec<Arc<str>>,
+    topic_errors: BTreeMap<Arc<str>, ErrorCode>,
 }
 
 /// A topic, in a [`Cluster`].
@@ -39,8 +46,9 @@ pub struct Topic {
     is_internal: bool,
     /// By rising index.
     partitions: Vec<Partition>,
-    /// Places in `partitions` of those that have a leader.
+    /// Places in `partitions` of those that have a leader, and their indices.
     available: Vec<usize>,
+    available_indices: Vec<PartitionIndex>,
     last_use: Arc<LastUse>,
 }
 
@@ -106,15 +114,17 @@ impl Topic {
     ) -> Self {
         partitions.sort_by_key(|partition| partition.index);
         partitions.dedup_by_key(|partition| partition.index);
-        let available = (0..partitions.len())
+        let available: Vec<usize> = (0..partitions.len())
             .filter(|at| partitions[*at].leader.is_some())
             .collect();
+        let available_indices = available.iter().map(|at| partitions[*at].index).collect();
         Self {
             name,
             id,
             is_internal,
             partitions,
             available,
+            available_indices,
             last_use,
         }
     }
@@ -142,6 +152,11 @@ impl Topic {
     /// The partitions that have a leader, by rising index.
     pub fn available(&self) -> impl ExactSizeIterator<Item = &Partition> {
         self.available.iter().map(|at| &self.partitions[*at])
+    }
+
+    /// The indices of the partitions that have a leader, rising.
+    pub fn available_indices(&self) -> &[PartitionIndex] {
+        &self.available_indices
     }
 
     /// The partition with this index.
@@ -176,9 +191,10 @@ pub(crate) struct ClusterParts {
     pub(crate) cluster_id: Option<Arc<str>>,
     pub(crate) controller: Option<NodeId>,
     pub(crate) nodes: BTreeMap<NodeId, Node>,
-    pub(crate) topics: HashMap<Arc<str>, Arc<Topic>>,
+    pub(crate) topics: Topics,
     pub(crate) invalid_topics: Vec<Arc<str>>,
     pub(crate) unauthorized_topics: Vec<Arc<str>>,
+    pub(crate) topic_errors: BTreeMap<Arc<str>, ErrorCode>,
 }
 
 impl ClusterParts {
@@ -234,6 +250,7 @@ impl ClusterParts {
             led_by,
             invalid_topics: self.invalid_topics,
             unauthorized_topics: self.unauthorized_topics,
+            topic_errors: self.topic_errors,
         }
     }
 }
@@ -316,6 +333,12 @@ impl Cluster {
         &self.unauthorized_topics
     }
 
+    /// What the last answer that named a topic said in place of its partitions: that it is not
+    /// known, say, or that nobody leads it yet.
+    pub fn topic_error(&self, topic: &str) -> Option<ErrorCode> {
+        self.topic_errors.get(topic).copied()
+    }
+
     /// The parts again, to make the next snapshot of.
     pub(crate) fn to_parts(&self) -> ClusterParts {
         ClusterParts {
@@ -326,6 +349,7 @@ impl Cluster {
             topics: self.topics.clone(),
             invalid_topics: self.invalid_topics.clone(),
             unauthorized_topics: self.unauthorized_topics.clone(),
+            topic_errors: self.topic_errors.clone(),
         }
     }
 }

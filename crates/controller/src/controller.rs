@@ -1,7 +1,7 @@
 //! [`Controller`]: the task that gives requests their turn.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use klamm_io::Clock;
 use klamm_primitives::Offset;
@@ -18,7 +18,7 @@ use crate::fencing;
 use crate::handle::{ControllerHandle, Turn};
 use crate::image::MetadataImage;
 use crate::options::{ControllerOptions, SettingRules};
-use crate::quorum::Quorum;
+use crate::quorum::{PROPOSAL_SIZE_MAX, Quorum, size_of};
 
 /// Requests that wait for their turn; who comes then waits outside.
 const QUEUE_LEN: usize = 1024;
@@ -28,6 +28,9 @@ const BATCH_LEN: usize = 64;
 
 /// Records after which no further request joins a batch.
 const BATCH_RECORD_COUNT: usize = 10_000;
+
+/// How long after periodic work that came to nothing it is tried again.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// The controller of one node. It decides while its node leads the quorum, and refuses otherwise.
 ///
@@ -84,6 +87,8 @@ struct Periods {
     balance: Option<Instant>,
     unclean: Option<Instant>,
     no_op: Option<Instant>,
+    /// Nothing is done before: something has just come to nothing.
+    not_before: Option<Instant>,
 }
 
 struct Shell<Q, C> {
@@ -144,6 +149,7 @@ impl<Q: Quorum, C: Clock> Shell<Q, C> {
                 balance: options.balance_interval.map(|it| now + it),
                 unclean: Some(now + options.unclean_election_interval),
                 no_op: options.idle_interval.map(|it| now + it),
+                not_before: None,
             };
         } else {
             info!(node = %self.quorum.node_id(), "this controller is no longer the active one");
@@ -158,33 +164,42 @@ impl<Q: Quorum, C: Clock> Shell<Q, C> {
         let periods = &self.periods;
         let deadlines = [periods.balance, periods.unclean, periods.no_op];
         let session = self.core.sessions.next_deadline();
-        deadlines.into_iter().chain([session]).flatten().min()
+        let first = deadlines.into_iter().chain([session]).flatten().min();
+        first.max(first.and(periods.not_before))
     }
 
     /// Gives all requests of the batch their turn, in parts that are committed together.
     async fn serve(&mut self, batch: &mut Vec<Box<dyn Turn>>) {
         let mut waiting = batch.drain(..).peekable();
-        while waiting.peek().is_some() {
+        let mut next_part: Option<Decided> = None;
+        while next_part.is_some() || waiting.peek().is_some() {
             if !self.is_active {
                 let leader = self.quorum.leader();
-                for turn in waiting.by_ref() {
+                let decided = next_part.into_iter().flat_map(|it| it.turns);
+                for turn in decided.chain(waiting) {
                     turn.answer(Err(ControllerError::NotController { leader }));
                 }
                 return;
             }
             let image = self.images.borrow_and_update().clone();
-            let mut decided = Decided::new(&image);
-            for mut turn in waiting.by_ref() {
-                let is_last = turn.needs_offset();
-                decided.take(turn.decide(&mut self.core, &decided.image, self.clock.now()));
-                decided.turns.push(turn);
-                if is_last || decided.records.len() >= BATCH_RECORD_COUNT {
+            let mut part = next_part.take().unwrap_or_else(|| Decided::new(&image));
+            while !part.is_full() && next_part.is_none() {
+                let Some(mut turn) = waiting.next() else {
                     break;
-                }
+                };
+                let is_last = turn.needs_offset();
+                let records = turn.decide(&mut self.core, &part.image, self.clock.now());
+                next_part = part.take(turn, records, is_last);
             }
-            let outcome = self.commit(decided.records, &image).await;
-            for turn in decided.turns {
+            let outcome = self.commit(part.records, &image).await;
+            for turn in part.turns {
                 turn.answer(outcome.clone());
+            }
+            if let Err(error) = outcome {
+                // What follows was decided as if this had come to be.
+                for turn in next_part.take().into_iter().flat_map(|it| it.turns) {
+                    turn.answer(Err(error.clone()));
+                }
             }
         }
     }
@@ -205,13 +220,14 @@ impl<Q: Quorum, C: Clock> Shell<Q, C> {
         proposed.map_err(ControllerError::from)
     }
 
-    /// Does one thing that is due; what else is due comes in the next turns.
+    /// Does one thing that is due; what else is due comes in the next turns. What came to nothing
+    /// is tried again a little later.
     async fn tick(&mut self) {
         let image = self.images.borrow_and_update().clone();
         let now = self.clock.now();
         let due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
-        let records = if let Some(stale) = self.core.sessions.stalest(now) {
-            self.core.sessions.fence(stale);
+        let stale = self.core.sessions.stalest(now);
+        let records = if let Some(stale) = stale {
             match image.broker(stale).filter(|broker| !broker.is_fenced) {
                 Some(broker) => {
                     warn!(broker = %stale, "no heartbeat for a whole session, fencing the broker");
@@ -235,23 +251,36 @@ impl<Q: Quorum, C: Clock> Shell<Q, C> {
             Vec::new()
         };
         match self.commit(records, &image).await {
-            Ok(_) | Err(ControllerError::NotController { .. }) => {}
+            Ok(_) => {
+                self.periods.not_before = None;
+                // Not earlier: until it is fenced, its session is what sees to that.
+                if let Some(stale) = stale {
+                    self.core.sessions.fence(stale);
+                }
+            }
             Err(error) => {
-                warn!(
-                    error = &error as &dyn std::error::Error,
-                    "periodic work came to nothing"
-                );
+                self.periods.not_before = Some(now + RETRY_AFTER);
+                if !matches!(error, ControllerError::NotController { .. }) {
+                    warn!(
+                        error = &error as &dyn std::error::Error,
+                        "periodic work came to nothing"
+                    );
+                }
             }
         }
     }
 }
 
-/// Requests that were decided upon, and are not committed yet.
+/// Requests that were decided upon, and are committed together: all of them, or none.
 struct Decided {
     /// As it will be after them.
     image: MetadataImage,
     records: Vec<Record>,
+    /// Bytes of the records in a proposal.
+    size: usize,
     turns: Vec<Box<dyn Turn>>,
+    /// Nothing may join.
+    is_closed: bool,
 }
 
 impl Decided {
@@ -259,18 +288,46 @@ impl Decided {
         Self {
             image: image.clone(),
             records: Vec::new(),
+            size: 0,
             turns: Vec::new(),
+            is_closed: false,
         }
     }
 
-    fn take(&mut self, records: Vec<Record>) {
-        if records.is_empty() {
-            return;
+    fn is_full(&self) -> bool {
+        self.is_closed || self.records.len() >= BATCH_RECORD_COUNT
+    }
+
+    /// Adds a request that was decided upon by `image`. One that cannot be committed along with
+    /// those before it, because they would be too much together or it cannot be committed at all,
+    /// comes back as what is to be committed next. Nothing joins after one that must be the last.
+    fn take(&mut self, turn: Box<dyn Turn>, records: Vec<Record>, is_last: bool) -> Option<Self> {
+        let after = if records.is_empty() {
+            Ok(self.image.clone())
+        } else {
+            self.image.apply(&records, self.image.offset())
+        };
+        let size = size_of(&records).ok().filter(|it| *it <= PROPOSAL_SIZE_MAX);
+        let is_sound = after.is_ok() && size.is_some();
+        let (after, size) = (
+            after.unwrap_or_else(|_| self.image.clone()),
+            size.unwrap_or(0),
+        );
+        let fits = is_sound && self.size + size <= PROPOSAL_SIZE_MAX;
+        if fits || self.turns.is_empty() {
+            self.image = after;
+            self.records.extend(records);
+            self.size += size;
+            self.turns.push(turn);
+            self.is_closed = is_last || !is_sound;
+            return None;
         }
-        // Records that do not fit are refused by the quorum, for all of the batch.
-        if let Ok(next) = self.image.apply(&records, self.image.offset()) {
-            self.image = next;
-        }
-        self.records.extend(records);
+        Some(Self {
+            image: after,
+            records,
+            size,
+            turns: vec![turn],
+            is_closed: is_last || !is_sound,
+        })
     }
 }

@@ -9,7 +9,7 @@ mod topic;
 
 use std::sync::Arc;
 
-use imbl::OrdMap;
+use imbl::{OrdMap, Vector};
 use klamm_primitives::{BrokerId, Offset, PartitionIndex, ProducerId, TopicId};
 
 pub use self::apply::ApplyError;
@@ -46,10 +46,17 @@ pub struct MetadataImage {
     brokers: OrdMap<BrokerId, Arc<BrokerImage>>,
     topic_ids: OrdMap<Arc<str>, TopicId>,
     topics: OrdMap<TopicId, Arc<TopicImage>>,
+    /// The topics that were deleted last, in that order.
+    deleted: Vector<TopicId>,
     settings: OrdMap<ConfigResource, Arc<Settings>>,
     features: OrdMap<Arc<str>, i16>,
     next_producer_id: ProducerId,
 }
+
+/// How many deleted topics an image remembers. A broker deletes the files of a topic as soon as it
+/// learns of it, so only those count that were deleted while it did not run. One that was forgotten
+/// costs a person a look at what is left of it, and nothing else.
+pub const DELETED_TOPICS_MAX: usize = 100_000;
 
 impl MetadataImage {
     /// The image before the first record of the metadata log of this cluster. The cluster's id
@@ -61,6 +68,7 @@ impl MetadataImage {
             brokers: OrdMap::new(),
             topic_ids: OrdMap::new(),
             topics: OrdMap::new(),
+            deleted: Vector::new(),
             settings: OrdMap::new(),
             features: OrdMap::new(),
             next_producer_id: ProducerId::new(0),
@@ -119,6 +127,13 @@ impl MetadataImage {
     /// How many topics there are.
     pub fn topic_count(&self) -> usize {
         self.topics.len()
+    }
+
+    /// The ids of topics that were deleted, the longest ago first; the last
+    /// [`DELETED_TOPICS_MAX`] are known. A log that is found to be of one of them is rubbish: the
+    /// broker was stopped after the deletion was agreed on, and before the files were gone.
+    pub fn deleted_topics(&self) -> impl Iterator<Item = TopicId> {
+        self.deleted.iter().copied()
     }
 
     /// A partition by its topic's name.

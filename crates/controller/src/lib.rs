@@ -47,13 +47,14 @@ pub use deciders::{
 pub use error::ControllerError;
 pub use handle::ControllerHandle;
 pub use image::{
-    ApplyError, BrokerImage, ConfigResource, Endpoint, FeatureRange, ImageChanges, MetadataImage,
-    PartitionDifference, PartitionImage, Recovery, SecurityProtocol, Settings, TopicChange,
-    TopicImage, directory_id,
+    ApplyError, BrokerImage, ConfigResource, DELETED_TOPICS_MAX, Endpoint, FeatureRange,
+    ImageChanges, MetadataImage, PartitionDifference, PartitionImage, Recovery, SecurityProtocol,
+    Settings, TopicChange, TopicImage, directory_id,
 };
 pub use options::{ControllerOptions, InvalidSetting, SettingRules};
 pub use quorum::{
     OpenQuorumError, ProposeError, Quorum, RaftOptions, RaftQuorum, SimCluster, SimQuorum,
+    cluster_of,
 };
 
 /// The examples of the README are tests, too.

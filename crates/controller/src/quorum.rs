@@ -6,12 +6,13 @@ mod sim;
 use std::future::Future;
 use std::sync::Arc;
 
-use klamm_primitives::{BrokerId, Offset};
+use klamm_primitives::{BrokerId, Offset, varint};
+use klamm_wire::EncodeError;
 use klamm_wire::metadata::ClusterMetadataRecord;
 use thiserror::Error;
 use tokio::sync::watch;
 
-pub use self::raft::{OpenQuorumError, RaftOptions, RaftQuorum};
+pub use self::raft::{OpenQuorumError, RaftOptions, RaftQuorum, cluster_of};
 pub use self::sim::{SimCluster, SimQuorum};
 use crate::image::{ApplyError, MetadataImage};
 
@@ -43,6 +44,27 @@ pub trait Quorum: Send + Sync + 'static {
     fn leader(&self) -> Option<BrokerId>;
 }
 
+/// Bytes of the records that are proposed together, at most: with room for the batch's header,
+/// one batch of the log.
+pub(crate) const PROPOSAL_SIZE_MAX: usize = 8 << 20;
+
+/// Bytes that records take in a proposal: each in the newest version of its type, its length
+/// before it.
+///
+/// # Errors
+/// [`EncodeError`] for a record that cannot be written.
+pub(crate) fn size_of(records: &[ClusterMetadataRecord]) -> Result<usize, EncodeError> {
+    let mut size = 0;
+    for record in records {
+        let len = record.encode(record.versions().max)?.len();
+        size += len
+            + varint::encode_u32(u32::try_from(len).unwrap_or(u32::MAX))
+                .as_slice()
+                .len();
+    }
+    Ok(size)
+}
+
 /// Records were not appended to the metadata log.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ProposeError {
@@ -62,7 +84,7 @@ pub enum ProposeError {
     },
     /// A record cannot be written.
     #[error("a record cannot be written: {0}")]
-    Unencodable(#[from] klamm_wire::EncodeError),
+    Unencodable(#[from] EncodeError),
     /// The records do not fit the image that they were to change; nothing was written.
     #[error("the records do not fit the image: {0}")]
     Rejected(#[from] ApplyError),

@@ -28,6 +28,13 @@ pub trait Net: Clone + Send + Sync + 'static {
     fn bind(&self, address: SocketAddr, options: ListenOptions)
     -> Result<Self::Listener, NetError>;
 
+    /// Whether an address could be listened on now, without doing so: for who wants to know early
+    /// what [`Net::bind`] would say, and must not let anybody in yet.
+    ///
+    /// # Errors
+    /// As [`Net::bind`].
+    fn check_free(&self, address: SocketAddr) -> Result<(), NetError>;
+
     /// Connects. Without an answer it takes as long as the operating system lets it; whoever
     /// wants less drops the future.
     ///

@@ -39,6 +39,16 @@ impl Net for TcpNet {
         bind().map_err(|source| NetError::new(NetOperation::Bind, address.to_string(), source))
     }
 
+    fn check_free(&self, address: SocketAddr) -> Result<(), NetError> {
+        let check = || {
+            let socket = socket_for(address, SocketOptions::default())?;
+            socket.set_reuseaddr(true)?;
+            // Bound and not listening, it refuses whoever comes, as a port does that nobody has.
+            socket.bind(address)
+        };
+        check().map_err(|source| NetError::new(NetOperation::Bind, address.to_string(), source))
+    }
+
     async fn connect(
         &self,
         address: SocketAddr,

@@ -45,6 +45,8 @@ pub struct Log<D: Disk> {
     /// Everything below is synced.
     pub(crate) recovery_point: Offset,
     pub(crate) syncs: Arc<Syncs>,
+    /// Whether the list of leader epochs has one more than is on disk.
+    pub(crate) has_begun_epoch: bool,
     pub(crate) condition: Condition,
 }
 
@@ -226,16 +228,18 @@ impl<D: Disk> Log<D> {
         self.shared.epochs.read().entries().to_vec()
     }
 
-    /// Notes that the leader of `epoch` begins at the log end offset, before its first append.
+    /// Notes that the leader of `epoch` begins at the log end offset, before its first append. It
+    /// goes to the disk with that: an epoch without records is nothing that a restart needs, and
+    /// who leads thousands of idle partitions after one has nothing to write.
     ///
     /// # Errors
-    /// [`ChangeError::Unavailable`]; [`ChangeError::Disk`] if the list could not be written, and
-    /// the log has failed unless the disk is only full or the process short of descriptors.
+    /// [`ChangeError::Unavailable`].
     pub fn begin_epoch(&mut self, epoch: LeaderEpoch) -> Result<(), ChangeError> {
         self.check_available()?;
         let start_offset = self.log_end_offset();
-        let assigned = self.assign_epoch(epoch, start_offset);
-        Ok(self.or_fail_unless_it_may_pass(assigned)?)
+        let mut epochs = self.shared.epochs.write();
+        self.has_begun_epoch |= epochs.assign(epoch, start_offset);
+        Ok(())
     }
 
     /// Notes where an epoch begins; it is on disk when this returns.
@@ -245,15 +249,11 @@ impl<D: Disk> Log<D> {
         start_offset: Offset,
     ) -> Result<(), DiskError> {
         // Nearly always the latest epoch goes on, which no lock for writing is needed to see.
-        if self.latest_epoch() == Some(epoch) {
+        if self.latest_epoch() == Some(epoch) && !self.has_begun_epoch {
             return Ok(());
         }
-        let mut epochs = self.shared.epochs.read().clone();
-        if epochs.assign(epoch, start_offset) {
-            epochs.write(&self.disk, &self.directory)?;
-            *self.shared.epochs.write() = epochs;
-        }
-        Ok(())
+        let has_begun = self.has_begun_epoch;
+        self.change_epochs(|epochs| epochs.assign(epoch, start_offset) || has_begun)
     }
 
     /// Changes the list of epochs, and writes it if anything changed.
@@ -265,6 +265,7 @@ impl<D: Disk> Log<D> {
         if change(&mut epochs) {
             epochs.write(&self.disk, &self.directory)?;
             *self.shared.epochs.write() = epochs;
+            self.has_begun_epoch = false;
         }
         Ok(())
     }

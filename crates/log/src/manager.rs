@@ -8,6 +8,7 @@
 
 mod compact;
 mod create;
+mod create_many;
 mod delete;
 mod doomed;
 mod load;
@@ -30,7 +31,7 @@ use parking_lot::{Mutex, RwLock};
 use tracing::error;
 
 pub use self::compact::{Compacted, CompactionOutcome};
-pub use self::create::CreateError;
+pub use self::create::{CreateError, NewPartition};
 pub use self::delete::DeleteError;
 use self::doomed::DoomedQueue;
 pub use self::load::Progress;

@@ -374,6 +374,7 @@ impl<D: Disk> Opener<D> {
                 log_end.offset
             },
             syncs: Arc::new(syncs),
+            has_begun_epoch: false,
             condition: Condition::Open,
         };
         log.set_high_watermark(self.options.high_watermark);

@@ -10,7 +10,7 @@
 
 use std::path::Path;
 
-use klamm_io::{Disk, DiskError};
+use klamm_io::{Disk, DiskError, DiskFile, OpenMode};
 use klamm_primitives::TopicId;
 
 use crate::small_file::{self, SmallFileError};
@@ -45,8 +45,23 @@ pub(crate) fn read<D: Disk>(disk: &D, directory: &Path) -> Result<Option<TopicId
 
 /// Writes the topic id of a partition's directory, durably.
 pub(crate) fn write<D: Disk>(disk: &D, directory: &Path, id: TopicId) -> Result<(), DiskError> {
-    let text = format!("version: 0\ntopic_id: {id}");
-    small_file::replace(disk, &directory.join(FILE_NAME), &text)
+    small_file::replace(disk, &directory.join(FILE_NAME), &text(id))
+}
+
+/// Writes the topic id into a directory that is being made, and leaves syncing the file and the
+/// directory to the caller.
+pub(crate) fn create<D: Disk>(
+    disk: &D,
+    directory: &Path,
+    id: TopicId,
+) -> Result<D::File, DiskError> {
+    let file = disk.open(&directory.join(FILE_NAME), OpenMode::CreateNew)?;
+    file.write_all_at(text(id).as_bytes(), 0)?;
+    Ok(file)
+}
+
+fn text(id: TopicId) -> String {
+    format!("version: 0\ntopic_id: {id}")
 }
 
 #[cfg(test)]

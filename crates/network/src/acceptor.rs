@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use klamm_io::{Clock, DiskFile, Listener, Net, NetErrorKind};
+use klamm_io::{Clock, DiskFile, Listener, Net, NetError, NetErrorKind};
 use tokio::sync::mpsc;
 use tracing::{debug, info, warn};
 
@@ -21,8 +21,16 @@ use crate::seat::Seat;
 use crate::slots::{Refused, Slot, Slots};
 use crate::transport::Transport;
 
-/// How long to wait when the process has no file descriptor left: connections close meanwhile.
-const OUT_OF_FILES: Duration = Duration::from_millis(100);
+/// How long to wait after a connection could not be accepted: what is wrong then, as a lack of file
+/// descriptors or of memory, is so for the next one, too. Twice as long each time in a row.
+const PAUSE_MIN: Duration = Duration::from_millis(5);
+
+/// No pause is longer.
+const PAUSE_MAX: Duration = Duration::from_secs(1);
+
+/// Failures in a row that concern a single connection each, as one that is gone again, may come
+/// without a pause.
+const WITHOUT_PAUSE: u32 = 3;
 
 /// Takes the connections of one listener, as fast as the limits allow, and gives each a task.
 pub(crate) struct Acceptor<C, F> {
@@ -44,23 +52,36 @@ impl<C: Clock, F: DiskFile> Acceptor<C, F> {
     pub(crate) async fn run<N: Net>(self, mut listener: N::Listener) {
         let (name, address) = (&self.config.name, listener.local_address());
         info!(listener = %name, %address, "listening");
+        let mut failures = 0;
         while self.slots.admitted(self.index, &self.clock).await.is_ok() {
             match listener.accept().await {
-                Ok((stream, peer)) => self.take::<N>(stream, address, peer).await,
-                Err(error) if error.kind() == NetErrorKind::TooManyFiles => {
-                    warn!(
-                        listener = %name, error = &error as &dyn Error,
-                        "no file descriptor is left"
-                    );
-                    let later = self.clock.now() + OUT_OF_FILES;
-                    self.clock.sleep_until(Some(later)).await;
+                Ok((stream, peer)) => {
+                    failures = 0;
+                    self.take::<N>(stream, address, peer).await;
                 }
-                // It concerns the one connection, which is gone.
                 Err(error) => {
-                    let error: &dyn Error = &error;
-                    debug!(listener = %name, error, "a connection could not be accepted");
+                    self.tell_of_failure(&error);
+                    let pause = pause_after(error.kind(), failures);
+                    failures = failures.saturating_add(1);
+                    if let Some(pause) = pause {
+                        let later = self.clock.now() + pause;
+                        self.clock.sleep_until(Some(later)).await;
+                    }
                 }
             }
+        }
+    }
+
+    fn tell_of_failure(&self, error: &NetError) {
+        let (listener, reason): (_, &dyn Error) = (&self.config.name, error);
+        let is_out_of_files = error.kind() == NetErrorKind::TooManyFiles;
+        let Some(untold) = self.common.complaints.may_tell(self.clock.now()) else {
+            return;
+        };
+        if is_out_of_files {
+            warn!(%listener, error = reason, untold, "no file descriptor is left");
+        } else {
+            debug!(%listener, error = reason, untold, "a connection could not be accepted");
         }
     }
 
@@ -138,11 +159,39 @@ impl<C: Clock, F: DiskFile> Acceptor<C, F> {
             let Some(_member) = members.join(&mailbox, slot) else {
                 return;
             };
-            let seat = Seat::new(&mailbox, common.channel.clone(), |seat| {
+            let seat = Seat::new(&mailbox, &common, |seat| {
+                let common = Arc::clone(&common);
                 Connection::new(stream, clock, common, Arc::clone(&mailbox), seat)
             });
             let end = seat.run().await;
             end.log(&context);
         });
+    }
+}
+
+/// How long to wait after a failure that so many others came before, without a success in between.
+fn pause_after(kind: NetErrorKind, failures: u32) -> Option<Duration> {
+    let doublings = match kind {
+        NetErrorKind::TooManyFiles => failures,
+        _ => failures.checked_sub(WITHOUT_PAUSE)?,
+    };
+    let pause = PAUSE_MIN.saturating_mul(1_u32.checked_shl(doublings).unwrap_or(u32::MAX));
+    Some(pause.min(PAUSE_MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Covers NE-038.
+    #[test]
+    fn failures_in_a_row_make_accepting_slower_but_never_end_it() {
+        let ms = |kind, failures| pause_after(kind, failures).map(|it| it.as_millis());
+        let pauses = (0..10).map(|it| ms(NetErrorKind::TooManyFiles, it).unwrap());
+        let wanted = [5, 10, 20, 40, 80, 160, 320, 640, 1_000, 1_000];
+        assert_eq!(pauses.collect::<Vec<_>>(), wanted);
+        let pauses: Vec<_> = (0..5).map(|it| ms(NetErrorKind::Failed, it)).collect();
+        assert_eq!(pauses, [None, None, None, Some(5), Some(10)]);
+        assert_eq!(ms(NetErrorKind::Failed, u32::MAX), Some(1_000));
     }
 }

@@ -10,7 +10,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -23,6 +23,7 @@ use crate::complaints::Complaints;
 use crate::end::End;
 use crate::file_buffers::FileBuffers;
 use crate::frame_reader::{FrameReader, Read, is_peer_gone};
+use crate::inline::Inline;
 use crate::line::Place;
 use crate::mailbox::{Letter, Mailbox, Settlement};
 use crate::outgoing::{Outgoing, SendError};
@@ -43,6 +44,8 @@ const WRITES_MAX: usize = 8;
 /// What the connections of a server have in common.
 pub(crate) struct Common<F> {
     pub(crate) channel: RequestChannel<F>,
+    /// What handles quick requests without the channel, if anything does.
+    pub(crate) inline: OnceLock<Inline<F>>,
     pub(crate) memory: Option<Arc<RequestMemory>>,
     pub(crate) buffers: FileBuffers,
     pub(crate) complaints: Complaints,
@@ -61,8 +64,16 @@ pub(crate) struct Connection<S, C, F> {
     seat: Weak<dyn Deliver<F>>,
     /// It has ended, and its task does not know yet.
     end: Option<End>,
+    /// Its task knows.
+    has_ended: bool,
     /// Requests that were put on the channel and not announced there.
     unannounced: usize,
+    /// Whether the thread that runs it now handles requests, too.
+    may_handle_here: bool,
+    /// Handed out, to be handled by the one who runs it.
+    here: Option<Received<F>>,
+    /// The peer sends no more, which has not been told.
+    is_end_untold: bool,
     reader: FrameReader,
     pipeline: Pipeline<Unassigned, Answer<F>>,
     outgoing: Outgoing<F>,
@@ -120,7 +131,11 @@ where
             stream,
             seat,
             end: None,
+            has_ended: false,
             unannounced: 0,
+            may_handle_here: false,
+            here: None,
+            is_end_untold: false,
             reader: FrameReader::new(common.request_bytes_max),
             pipeline: Pipeline::new(common.requests_per_connection),
             outgoing: Outgoing::new(),
@@ -144,9 +159,16 @@ where
     /// Does all that can be done now. When it returns without an end, everything that could let
     /// it go on wakes the task, whose context this must be.
     pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Result<(), End> {
-        if let Some(end) = self.end.take() {
-            return Err(end);
-        }
+        self.may_handle_here = true;
+        let outcome = match self.end.take() {
+            Some(end) => Err(end),
+            None => self.run(context),
+        };
+        self.has_ended |= outcome.is_err();
+        outcome
+    }
+
+    fn run(&mut self, context: &mut Context<'_>) -> Result<(), End> {
         let mut writes_left = WRITES_MAX;
         for _ in 0..ROUNDS_MAX {
             let now = self.clock.now();
@@ -166,12 +188,18 @@ where
     }
 
     /// Takes the letters and does what they ask for: hands out, writes, and goes on with frames
-    /// that were read before, but reads no more. For a thread that has left one; `context` must be that of the connection's task. Returns whether the task has to
-    /// be woken for what is left.
-    pub(crate) fn poll_letters(&mut self, context: &mut Context<'_>) -> bool {
-        if self.end.is_some() {
+    /// that were read before, but reads no more. For a thread that has left one, and that may
+    /// handle the next request itself; `context` must be that of the connection's task. Returns
+    /// whether the task has to be woken for what is left.
+    pub(crate) fn poll_letters(
+        &mut self,
+        may_handle_here: bool,
+        context: &mut Context<'_>,
+    ) -> bool {
+        if self.has_ended || self.end.is_some() {
             return false;
         }
+        self.may_handle_here = may_handle_here;
         let (did_read, deadline) = (self.may_read(), self.pipeline.next_deadline());
         match self.do_as_letters_say(context) {
             // The task waits for bytes only if it could take them when it last ran.
@@ -305,8 +333,31 @@ where
         };
         let mut responder = Responder::new(seat, turn, stages);
         responder.hold(lease);
-        self.holdup.blocked = Some(Received { request, responder });
-        self.put_blocked(context);
+        let received = Received { request, responder };
+        if self.may_handle_here && self.is_for_here(&received.request) {
+            self.here = Some(received);
+        } else {
+            self.holdup.blocked = Some(received);
+            self.put_blocked(context);
+        }
+    }
+
+    /// Whether a request is handled by who runs the connection. Those that wait in the channel
+    /// come first.
+    fn is_for_here(&self, request: &Request) -> bool {
+        let inline = self.common.inline.get();
+        inline.is_some_and(|it| it.takes(request, self.clock.now()))
+            && self.common.channel.is_empty()
+    }
+
+    /// The request that whoever runs the connection is to handle, after it is done with it.
+    pub(crate) const fn take_here(&mut self) -> Option<Received<F>> {
+        self.here.take()
+    }
+
+    /// Whether the peer has begun to send no more since the last call.
+    pub(crate) const fn take_untold_end(&mut self) -> bool {
+        std::mem::replace(&mut self.is_end_untold, false)
     }
 
     /// Puts on the channel what was handed out, if there is room by now.
@@ -428,7 +479,11 @@ where
         let event = match read {
             Ok(Read::Announced(_)) => return Ok(()),
             Ok(Read::Frame(frame)) => self.request_in(frame),
-            Ok(Read::End) => Event::InputEnded,
+            Ok(Read::End) => {
+                self.mailbox.input_ended();
+                self.is_end_untold = true;
+                Event::InputEnded
+            }
             Err(FrameError::Io(error)) if is_peer_gone(&error) => {
                 return Err(End::PeerGone(error));
             }

@@ -1,6 +1,10 @@
 //! [`Handler`]: what is done with a request.
 
-use crate::request::Received;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use tracing::error;
+
+use crate::request::{Received, Request};
 
 /// Takes requests and sees to it that they are answered.
 ///
@@ -12,6 +16,16 @@ pub trait Handler<F>: Send + Sync + 'static {
     ///
     /// A panic closes the request's connection and is logged; the thread goes on.
     fn handle(&self, received: Received<F>);
+
+    /// Whether a request is handled in so short a time that changing threads for it would take
+    /// longer, and without a wait for a disk. Where the server was told of this handler (see
+    /// [`Server::handle_quick_requests`](crate::Server::handle_quick_requests)), such a request
+    /// may be handled on the thread of the network that has read it. Asked for each request, so
+    /// it must not take long itself.
+    fn is_quick(&self, request: &Request) -> bool {
+        let _ = request;
+        false
+    }
 }
 
 impl<F, H> Handler<F> for H
@@ -20,5 +34,14 @@ where
 {
     fn handle(&self, received: Received<F>) {
         self(received);
+    }
+}
+
+/// Has a request handled. The panic hook has told where a panic came from; the responder, dropped
+/// on the way, closes the connection.
+pub(crate) fn handle_guarded<F: 'static>(handler: &dyn Handler<F>, received: Received<F>) {
+    let (connection, key) = (received.request.context.id, received.request.frame.key);
+    if catch_unwind(AssertUnwindSafe(|| handler.handle(received))).is_err() {
+        error!(%connection, %key, "a handler panicked, the request's connection is closed");
     }
 }

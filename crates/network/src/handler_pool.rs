@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 
 use tracing::error;
 
-use crate::handler::Handler;
+use crate::handler::{Handler, handle_guarded};
 use crate::request_channel::RequestChannel;
 
 /// So many threads (`num.io.threads`) that take requests from a channel and call a handler.
@@ -111,11 +111,7 @@ fn run<F: 'static>(channel: &RequestChannel<F>, handler: &dyn Handler<F>) {
                 continue;
             }
         };
-        let (connection, key) = (received.request.context.id, received.request.frame.key);
-        // The responder, dropped on the way, closes the connection.
-        if catch_unwind(AssertUnwindSafe(|| handler.handle(received))).is_err() {
-            error!(%connection, %key, "a handler panicked, the request's connection is closed");
-        }
+        handle_guarded(handler, received);
     }
 }
 

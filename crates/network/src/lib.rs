@@ -12,7 +12,7 @@
 //! What decides is synchronous and without sockets: the order of a connection's requests
 //! (`pipeline`), the bounded queue (`request_queue`), the counts of connections (`quotas`). What
 //! moves bytes is one task a connection and one a listener, and the handler that has just answered
-//! (`seat`).
+//! (`seat`). Requests that their handler calls quick are handled where they were read (`inline`).
 //!
 //! Read first: [`ServerConfig`], [`Received`], [`Responder`].
 
@@ -33,6 +33,7 @@ mod request_channel;
 
 mod handler;
 mod handler_pool;
+mod inline;
 mod observer;
 
 mod complaints;
@@ -63,7 +64,7 @@ pub use handler_pool::HandlerPool;
 pub use observer::{CompletedRequest, Observer, Unobserved};
 pub use request::{Received, Request};
 pub use request_channel::RequestChannel;
-pub use responder::{Parked, ParkedResponder, Responder};
+pub use responder::{Parked, ParkedResponder, Peer, Responder};
 pub use response::{FilesMismatch, Response};
 pub use server::{MayStart, Server};
 pub use start_error::StartError;

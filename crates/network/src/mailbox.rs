@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use crate::context::ConnectionContext;
 use crate::observer::Observer;
 use crate::pipeline::{Outcome, Turn};
-use crate::responder::{Parked, Stages};
+use crate::responder::{Parked, Peer, Stages};
 use crate::response::Response;
 
 /// Tells the time; a clock whose type does not matter here.
@@ -31,8 +31,8 @@ struct State<F> {
     letters: Vec<Letter<F>>,
     /// Known since the task has run first.
     waker: Option<Waker>,
-    /// The task has ended: letters go nowhere.
-    is_gone: bool,
+    /// Letters go nowhere once it is gone: the task has ended.
+    peer: Peer,
 }
 
 /// News for a connection.
@@ -64,7 +64,7 @@ impl<F> Mailbox<F> {
             state: Mutex::new(State {
                 letters: Vec::new(),
                 waker: None,
-                is_gone: false,
+                peer: Peer::Open,
             }),
         }
     }
@@ -96,7 +96,7 @@ impl<F> Mailbox<F> {
     pub(crate) fn leave(&self, letter: Letter<F>) -> bool {
         let undelivered = {
             let mut state = self.state.lock();
-            if state.is_gone {
+            if state.peer == Peer::Gone {
                 letter
             } else {
                 state.letters.push(letter);
@@ -107,6 +107,19 @@ impl<F> Mailbox<F> {
             self.complete_unsent(&settlement.stages);
         }
         false
+    }
+
+    /// Whether the peer is still there.
+    pub(crate) fn peer(&self) -> Peer {
+        self.state.lock().peer
+    }
+
+    /// Takes note that the peer sends no more.
+    pub(crate) fn input_ended(&self) {
+        let mut state = self.state.lock();
+        if state.peer == Peer::Open {
+            state.peer = Peer::SendsNoMore;
+        }
     }
 
     /// How to wake the task, once it has run.
@@ -128,7 +141,7 @@ impl<F> Mailbox<F> {
     /// No letter is taken any more; what was left undelivered comes back.
     pub(crate) fn close(&self) -> Vec<Letter<F>> {
         let mut state = self.state.lock();
-        state.is_gone = true;
+        state.peer = Peer::Gone;
         state.waker = None;
         std::mem::take(&mut state.letters)
     }

@@ -16,6 +16,12 @@ pub trait Observer: Send + Sync + 'static {
         let _ = context;
     }
 
+    /// The peer of a connection sends no more requests: it has closed its side, or all of the
+    /// connection. What it has asked for is still answered, then the connection ends.
+    fn input_ended(&self, context: &ConnectionContext) {
+        let _ = context;
+    }
+
     /// A connection has ended, for whatever reason. Told once for each that was opened.
     fn connection_closed(&self, context: &ConnectionContext) {
         let _ = context;

@@ -3,13 +3,15 @@
 use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use std::thread::{self, Thread};
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::line::{Line, Place};
 use crate::request::Received;
 use crate::request_queue::{RequestQueue, Taken};
+use crate::responder::Then;
 
 /// Work that is done on a handler's thread.
 type Work = Box<dyn FnOnce() + Send>;
@@ -26,8 +28,6 @@ struct Shared<F> {
     /// Held to add or take one entry; who waits is woken after it is released, and work is done
     /// after it, too.
     state: Mutex<State<F>>,
-    /// Told for handlers' threads that sleep.
-    filled: Condvar,
     /// Told for handlers that are tasks.
     filled_for_tasks: Notify,
 }
@@ -36,8 +36,9 @@ struct State<F> {
     queue: RequestQueue<Received<F>, Work>,
     /// Connections that wait for room.
     line: Line,
-    /// Threads that sleep and have not been woken.
-    sleeping: usize,
+    /// Threads that sleep and have not been woken. The one that came last is woken first: what it
+    /// needs is still in the processor's caches, and under light load the others sleep on.
+    sleeping: Vec<Thread>,
 }
 
 impl<F> Clone for RequestChannel<F> {
@@ -56,9 +57,8 @@ impl<F> RequestChannel<F> {
                 state: Mutex::new(State {
                     queue: RequestQueue::new(capacity),
                     line: Line::default(),
-                    sleeping: 0,
+                    sleeping: Vec::new(),
                 }),
-                filled: Condvar::new(),
                 filled_for_tasks: Notify::new(),
             }),
         }
@@ -68,16 +68,7 @@ impl<F> RequestChannel<F> {
     /// back with [`Self::resume`] while it is here.
     pub fn recv(&self) -> Option<Received<F>> {
         loop {
-            let (taken, waker) = {
-                let mut state = self.shared.state.lock();
-                loop {
-                    if let Some(taken) = state.queue.take() {
-                        break (taken, state.who_gets_room());
-                    }
-                    state.sleeping += 1;
-                    self.shared.filled.wait(&mut state);
-                }
-            };
+            let (taken, waker) = self.wait();
             wake(waker);
             match taken {
                 Taken::Request(received) => return Some(begin(received)),
@@ -91,28 +82,65 @@ impl<F> RequestChannel<F> {
         }
     }
 
+    /// Takes what comes next, and who can be let in for it. Sleeps until there is something.
+    fn wait(&self) -> (Taken<Received<F>, Work>, Option<Waker>) {
+        let mut state = self.shared.state.lock();
+        if let Some(taken) = state.queue.take() {
+            return (taken, state.who_gets_room());
+        }
+        let me = thread::current();
+        loop {
+            // Woken for nothing, it is still among those that sleep.
+            if !state.is_asleep(&me) {
+                state.sleeping.push(me.clone());
+            }
+            drop(state);
+            thread::park();
+            state = self.shared.state.lock();
+            if let Some(taken) = state.queue.take() {
+                state.is_up(&me);
+                return (taken, state.who_gets_room());
+            }
+        }
+    }
+
     /// As [`Self::recv`], for a thread that is certain to call it again.
     pub(crate) fn recv_in_pool(&self) -> Option<Received<F>> {
         let mut received = self.recv()?;
-        received.responder.taken_by_pool_thread();
+        received.responder.taken_by(Then::TakesAnother);
         Some(received)
     }
 
     /// The next request, if one is there. Does work that was handed back with [`Self::resume`];
-    /// signals to stop are passed over.
+    /// signals to stop are for the threads of a pool, which get them all.
     pub fn try_recv(&self) -> Option<Received<F>> {
-        loop {
+        let mut stops = 0;
+        let received = loop {
             let (taken, waker) = {
                 let mut state = self.shared.state.lock();
-                (state.queue.take()?, state.who_gets_room())
+                match state.queue.take() {
+                    Some(taken) => (taken, state.who_gets_room()),
+                    None => break None,
+                }
             };
             wake(waker);
             match taken {
-                Taken::Request(received) => return Some(begin(received)),
+                Taken::Request(received) => break Some(begin(received)),
                 Taken::Work(work) => work(),
-                Taken::Stop => {}
+                Taken::Stop => stops += 1,
+            }
+        };
+        for _ in 0..stops {
+            let mut state = self.shared.state.lock();
+            state.queue.put_stop();
+            let sleeper = state.sleeping.pop();
+            drop(state);
+            // A task that waits is none of those that stop.
+            if let Some(thread) = sleeper {
+                thread.unpark();
             }
         }
+        received
     }
 
     /// The next request, for a handler that is a task: where all runs on one thread, as in a
@@ -209,15 +237,11 @@ impl<F> RequestChannel<F> {
 
     /// Wakes one handler for what was added, after the lock.
     fn notify(&self, mut state: parking_lot::MutexGuard<'_, State<F>>) {
-        let is_asleep = state.sleeping > 0;
-        if is_asleep {
-            state.sleeping -= 1;
-        }
+        let sleeper = state.sleeping.pop();
         drop(state);
-        if is_asleep {
-            self.shared.filled.notify_one();
-        } else {
-            self.shared.filled_for_tasks.notify_one();
+        match sleeper {
+            Some(thread) => thread.unpark(),
+            None => self.shared.filled_for_tasks.notify_one(),
         }
     }
 }
@@ -225,6 +249,15 @@ impl<F> RequestChannel<F> {
 impl<F> State<F> {
     fn who_gets_room(&self) -> Option<Waker> {
         self.queue.has_room().then(|| self.line.first())?
+    }
+
+    fn is_asleep(&self, thread: &Thread) -> bool {
+        self.sleeping.iter().any(|it| it.id() == thread.id())
+    }
+
+    /// A thread found something before anybody woke it.
+    fn is_up(&mut self, thread: &Thread) {
+        self.sleeping.retain(|it| it.id() != thread.id());
     }
 }
 

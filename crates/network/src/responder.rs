@@ -35,6 +35,27 @@ pub struct ParkedResponder<F> {
     ticket: Ticket<F>,
 }
 
+/// Whether whoever asked is still there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Peer {
+    /// As far as is known.
+    Open,
+    /// It has closed its side, or all of the connection, which looks the same: it gets its
+    /// answers, and sends no more requests.
+    SendsNoMore,
+    /// The connection has ended, and answers go nowhere.
+    Gone,
+}
+
+/// What the thread that handles a request is certain to do next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Then {
+    /// It takes the next request from the channel.
+    TakesAnother,
+    /// It runs the connection, and handles its next request if that may be handled there.
+    GoesOnHere,
+}
+
 /// What kind of request waits for its answer elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Parked {
@@ -51,7 +72,7 @@ impl<F> Responder<F> {
             ticket: Ticket {
                 connection: Some(connection),
                 is_parked: false,
-                pool_thread: None,
+                thread: None,
                 turn,
                 stages,
                 lease: None,
@@ -71,36 +92,9 @@ impl<F> Responder<F> {
         }
     }
 
-    /// Notes that this thread, one of a pool, takes the next request when it has handled this one.
-    pub(crate) fn taken_by_pool_thread(&mut self) {
-        self.ticket.pool_thread = Some(thread::current().id());
-    }
-
-    /// Sends a response, when the answers to the earlier requests of the connection have been.
-    pub fn send(self, response: Response<F>) {
-        self.ticket.settle(Outcome::Answer(response), None);
-    }
-
-    /// As [`Self::send`], and takes no further request of the connection for so long from now.
-    pub fn send_throttled(self, response: Response<F>, throttle: Duration) {
-        self.ticket
-            .settle(Outcome::Answer(response), Some(throttle));
-    }
-
-    /// Sends nothing, as a produce request with `acks=0` wants it; the connection goes on.
-    pub fn nothing(self) {
-        self.ticket.settle(Outcome::Nothing, None);
-    }
-
-    /// As [`Self::nothing`], and takes no further request of the connection for so long from now.
-    pub fn nothing_throttled(self, throttle: Duration) {
-        self.ticket.settle(Outcome::Nothing, Some(throttle));
-    }
-
-    /// Closes the connection, after the answers to its earlier requests have been sent. No later
-    /// request is handed out or answered.
-    pub fn close(self) {
-        self.ticket.settle(Outcome::Close, None);
+    /// Notes what this thread is certain to do when it has handled the request.
+    pub(crate) fn taken_by(&mut self, then: Then) {
+        self.ticket.thread = Some((thread::current().id(), then));
     }
 
     /// Lets the connection know that the handler returns without an answer, which will come from
@@ -113,7 +107,7 @@ impl<F> Responder<F> {
             let mailbox = connection.mailbox();
             ticket.stages.parked_at = Some(mailbox.now());
             if mailbox.leave(Letter::Parked(ticket.turn, parked)) {
-                connection.take_letters_here(false);
+                connection.take_letters_here(ticket.then());
             }
         }
         ParkedResponder { ticket }
@@ -121,32 +115,58 @@ impl<F> Responder<F> {
 }
 
 impl<F> ParkedResponder<F> {
-    /// See [`Responder::send`].
-    pub fn send(self, response: Response<F>) {
-        self.ticket.settle(Outcome::Answer(response), None);
+    /// Whether whoever asked is still there.
+    pub fn peer(&self) -> Peer {
+        let connection = self.ticket.connection.as_ref();
+        connection.map_or(Peer::Gone, |it| it.mailbox().peer())
     }
 
-    /// See [`Responder::send_throttled`].
-    pub fn send_throttled(self, response: Response<F>, throttle: Duration) {
-        self.ticket
-            .settle(Outcome::Answer(response), Some(throttle));
-    }
-
-    /// See [`Responder::nothing`].
-    pub fn nothing(self) {
-        self.ticket.settle(Outcome::Nothing, None);
-    }
-
-    /// See [`Responder::nothing_throttled`].
-    pub fn nothing_throttled(self, throttle: Duration) {
-        self.ticket.settle(Outcome::Nothing, Some(throttle));
-    }
-
-    /// See [`Responder::close`].
-    pub fn close(self) {
-        self.ticket.settle(Outcome::Close, None);
+    /// The number of the connection, see [`ConnectionId`](crate::ConnectionId).
+    pub fn connection_index(&self) -> Option<u64> {
+        let connection = self.ticket.connection.as_ref();
+        connection.map(|it| it.mailbox().context().id.index)
     }
 }
+
+/// The ways out, which both kinds of responders have.
+macro_rules! ways_out {
+    ($responder:ident) => {
+        impl<F> $responder<F> {
+            /// Sends a response, when the answers to the earlier requests of the connection have
+            /// been.
+            pub fn send(self, response: Response<F>) {
+                self.ticket.settle(Outcome::Answer(response), None);
+            }
+
+            /// As [`Self::send`], and takes no further request of the connection for so long from
+            /// now.
+            pub fn send_throttled(self, response: Response<F>, throttle: Duration) {
+                self.ticket
+                    .settle(Outcome::Answer(response), Some(throttle));
+            }
+
+            /// Sends nothing, as a produce request with `acks=0` wants it; the connection goes on.
+            pub fn nothing(self) {
+                self.ticket.settle(Outcome::Nothing, None);
+            }
+
+            /// As [`Self::nothing`], and takes no further request of the connection for so long
+            /// from now.
+            pub fn nothing_throttled(self, throttle: Duration) {
+                self.ticket.settle(Outcome::Nothing, Some(throttle));
+            }
+
+            /// Closes the connection, after the answers to its earlier requests have been sent. No
+            /// later request is handed out or answered.
+            pub fn close(self) {
+                self.ticket.settle(Outcome::Close, None);
+            }
+        }
+    };
+}
+
+ways_out!(Responder);
+ways_out!(ParkedResponder);
 
 impl<F> fmt::Debug for Responder<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -165,8 +185,8 @@ struct Ticket<F> {
     /// Taken by whoever settles; what is left when it is dropped closes the connection.
     connection: Option<Arc<dyn Deliver<F>>>,
     is_parked: bool,
-    /// The thread that handles the request, if it is certain to take another one after it.
-    pool_thread: Option<ThreadId>,
+    /// The thread that handles the request, if it is known what it does after it.
+    thread: Option<(ThreadId, Then)>,
     turn: Turn,
     stages: Stages,
     /// The memory of the request, until the handler is done with it.
@@ -191,10 +211,14 @@ impl<F> Ticket<F> {
             // Whoever answers may have many to answer, or a request of its own.
             mailbox.post(letter);
         } else if mailbox.leave(letter) {
-            let thread = self.pool_thread;
-            let comes_back = thread.is_some_and(|thread| thread == thread::current().id());
-            connection.take_letters_here(comes_back);
+            connection.take_letters_here(self.then());
         }
+    }
+
+    /// What this thread does next, if that is known.
+    fn then(&self) -> Option<Then> {
+        let (thread, then) = self.thread?;
+        (thread == thread::current().id()).then_some(then)
     }
 
     fn describe(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -5,7 +5,8 @@
 //! somebody else is running it. Nobody ever waits for the connection: who finds it taken sees to
 //! it that the task is run afterwards.
 //!
-//! A request of a quiet connection so costs one wake-up, of a handler's thread.
+//! A request of a quiet connection so costs one wake-up, of a handler's thread; none if it is quick
+//! and so handled here, by the task itself after it has let go of the connection.
 
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,10 +17,14 @@ use klamm_io::{Clock, DiskFile};
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::connection::Connection;
+use crate::connection::{Common, Connection};
 use crate::end::End;
 use crate::mailbox::Mailbox;
-use crate::request_channel::RequestChannel;
+use crate::request::Received;
+use crate::responder::Then;
+
+/// Requests that a connection may have handled here before others get the thread.
+const HANDLED_MAX: usize = 16;
 
 /// A connection for whoever answers its requests.
 pub(crate) trait Deliver<F>: Send + Sync {
@@ -27,15 +32,26 @@ pub(crate) trait Deliver<F>: Send + Sync {
     fn mailbox(&self) -> &Mailbox<F>;
 
     /// Has the letters taken, on this thread if nobody runs the connection, else by its task.
-    /// Does not wait. With `comes_back` this thread takes a request from the channel next, so that
-    /// no other needs to be woken for the first that is put there.
-    fn take_letters_here(&self, comes_back: bool);
+    /// Does not wait. If it is known what this thread does next, nobody else needs to be woken for
+    /// the request that it will find then.
+    fn take_letters_here(&self, then: Option<Then>);
+}
+
+/// What is left to do when a connection has been run, once it is free again.
+struct Ran<T, F> {
+    outcome: T,
+    /// Requests to be announced in the channel.
+    unannounced: usize,
+    /// A request to be handled on this thread.
+    here: Option<Received<F>>,
+    /// The observer is to be told that the peer sends no more.
+    is_end_untold: bool,
 }
 
 /// Holds a connection until its task has ended.
 pub(crate) struct Seat<S, C, F: 'static> {
     mailbox: Arc<Mailbox<F>>,
-    channel: RequestChannel<F>,
+    common: Arc<Common<F>>,
     /// Held while the connection is run, and only ever tried, except to take an ended connection
     /// out. The lock of the mailbox, the channel and the budgets come after it.
     connection: Mutex<Option<Connection<S, C, F>>>,
@@ -52,12 +68,12 @@ where
     /// A seat for the connection that `connection` makes, which must not use it yet.
     pub(crate) fn new(
         mailbox: &Arc<Mailbox<F>>,
-        channel: RequestChannel<F>,
+        common: &Arc<Common<F>>,
         connection: impl FnOnce(Weak<dyn Deliver<F>>) -> Connection<S, C, F>,
     ) -> Arc<Self> {
         Arc::new_cyclic(|seat: &Weak<Self>| Self {
             mailbox: Arc::clone(mailbox),
-            channel,
+            common: Arc::clone(common),
             connection: Mutex::new(Some(connection(seat.clone()))),
             was_turned_away: AtomicBool::new(false),
         })
@@ -73,27 +89,65 @@ where
     fn poll(&self, context: &mut Context<'_>) -> Poll<End> {
         // The second attempt is for a handler that was done before it could see the note.
         for _ in 0..2 {
-            let Some((outcome, unannounced)) = self.try_run(|connection| connection.poll(context))
-            else {
+            let Some(ran) = self.try_run(|connection| connection.poll(context)) else {
                 self.was_turned_away.store(true, Ordering::SeqCst);
                 continue;
             };
-            self.channel.announce(unannounced);
-            return match outcome {
-                Ok(()) => Poll::Pending,
-                Err(end) => Poll::Ready(end),
-            };
+            self.common.channel.announce(ran.unannounced);
+            if ran.is_end_untold {
+                let context = self.mailbox.context();
+                self.mailbox.observer().input_ended(context);
+            }
+            if let Err(end) = ran.outcome {
+                return Poll::Ready(end);
+            }
+            if let Some(received) = ran.here {
+                self.handle_here(received, context);
+            }
+            return Poll::Pending;
         }
         Poll::Pending
     }
 
-    /// Runs the connection, if nobody else does and it is there; also returns how many requests
-    /// are to be announced.
-    fn try_run<T>(&self, run: impl FnOnce(&mut Connection<S, C, F>) -> T) -> Option<(T, usize)> {
-        let mut connection = self.connection.try_lock()?;
-        let connection = connection.as_mut()?;
-        let outcome = run(connection);
-        Some((outcome, connection.take_unannounced()))
+    /// Handles a request, and those that follow it, as far as they are to be handled here.
+    fn handle_here(&self, received: Received<F>, context: &Context<'_>) {
+        let Some(inline) = self.common.inline.get() else {
+            unreachable!("nothing is to be handled here without it");
+        };
+        inline.handle(received, || self.mailbox.now());
+        for _ in 1..HANDLED_MAX {
+            let Some(received) = self.take_here() else {
+                return;
+            };
+            inline.handle(received, || self.mailbox.now());
+        }
+        context.waker().wake_by_ref();
+    }
+
+    /// The next request that is to be handled here. If somebody runs the connection, the task
+    /// will be woken after that.
+    fn take_here(&self) -> Option<Received<F>> {
+        for _ in 0..2 {
+            if let Some(here) = self.try_lock_and(Connection::take_here) {
+                return here;
+            }
+            self.was_turned_away.store(true, Ordering::SeqCst);
+        }
+        None
+    }
+
+    /// Runs the connection for its task, if nobody else does and it is there.
+    fn try_run<T>(&self, run: impl FnOnce(&mut Connection<S, C, F>) -> T) -> Option<Ran<T, F>> {
+        self.try_lock_and(|connection| Ran {
+            outcome: run(connection),
+            unannounced: connection.take_unannounced(),
+            here: connection.take_here(),
+            is_end_untold: connection.take_untold_end(),
+        })
+    }
+
+    fn try_lock_and<T>(&self, act: impl FnOnce(&mut Connection<S, C, F>) -> T) -> Option<T> {
+        self.connection.try_lock()?.as_mut().map(act)
     }
 }
 
@@ -107,19 +161,25 @@ where
         &self.mailbox
     }
 
-    fn take_letters_here(&self, comes_back: bool) {
+    fn take_letters_here(&self, then: Option<Then>) {
         let Some(waker) = self.mailbox.waker() else {
             return;
         };
         let mut context = Context::from_waker(&waker);
-        let ran = self.try_run(|connection| connection.poll_letters(&mut context));
+        let goes_on_here = then == Some(Then::GoesOnHere);
+        let ran = self.try_lock_and(|connection| {
+            let needs_task = connection.poll_letters(goes_on_here, &mut context);
+            (needs_task, connection.take_unannounced())
+        });
         let (needs_task, unannounced) = ran.unwrap_or((true, 0));
         // The lock is free again: the task that was turned away gets it now.
         if self.was_turned_away.swap(false, Ordering::SeqCst) || needs_task {
             waker.wake();
         }
-        self.channel
-            .announce(unannounced.saturating_sub(usize::from(comes_back)));
+        let taken_by_me = usize::from(then == Some(Then::TakesAnother));
+        self.common
+            .channel
+            .announce(unannounced.saturating_sub(taken_by_me));
     }
 }
 

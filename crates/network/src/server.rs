@@ -6,11 +6,11 @@ use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::Poll;
 
 use hashbrown::HashMap;
-use klamm_io::{Clock, DiskFile, Listener as _, Net};
+use klamm_io::{Clock, DiskFile, Listener as _, Net, NetError};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -20,6 +20,8 @@ use crate::config::{ConnectionLimits, ListenerConfig, ServerConfig};
 use crate::connection::Common;
 use crate::context::{ListenerName, SecurityProtocol};
 use crate::file_buffers::FileBuffers;
+use crate::handler::Handler;
+use crate::inline::Inline;
 use crate::mailbox::Now;
 use crate::members::Members;
 use crate::observer::Observer;
@@ -62,8 +64,9 @@ struct Listening<N: Net> {
 }
 
 impl<N: Net, C: Clock, F: DiskFile> Server<N, C, F> {
-    /// Checks the configuration and binds the listeners that have port 0 (NE-034). To be called
-    /// within a runtime.
+    /// Checks the configuration, binds the listeners that have port 0 (NE-034), and sees whether
+    /// the others could be bound now, so that nothing else is begun in vain. To be called within a
+    /// runtime.
     ///
     /// # Errors
     /// [`StartError::NoListener`], [`StartError::SameName`], [`StartError::Security`],
@@ -95,6 +98,9 @@ impl<N: Net, C: Clock, F: DiskFile> Server<N, C, F> {
             };
             if listener.config.address.port() == 0 {
                 listener.bind(&net)?;
+            } else {
+                let free = net.check_free(listener.config.address);
+                free.map_err(|source| listener.bind_error(source))?;
             }
             listening.push(listener);
         }
@@ -103,6 +109,7 @@ impl<N: Net, C: Clock, F: DiskFile> Server<N, C, F> {
             clock,
             common: Arc::new(Common {
                 channel: RequestChannel::new(queued_requests_max),
+                inline: OnceLock::new(),
                 memory: queued_request_bytes_max.map(RequestMemory::new),
                 buffers: FileBuffers::default(),
                 complaints: Complaints::default(),
@@ -123,6 +130,13 @@ impl<N: Net, C: Clock, F: DiskFile> Server<N, C, F> {
     /// Where handlers take requests from.
     pub fn channel(&self) -> &RequestChannel<F> {
         &self.common.channel
+    }
+
+    /// Has quick requests handled on the threads that read them, as long as they are quick
+    /// ([`Handler::is_quick`]). The first handler that is told counts. Without one, all requests
+    /// go to the channel.
+    pub fn handle_quick_requests(&self, handler: Arc<dyn Handler<F>>) {
+        self.common.inline.get_or_init(|| Inline::new(handler));
     }
 
     /// The address of a listener, with the port that was given for port 0; `None` if there is no
@@ -296,14 +310,18 @@ impl<N: Net> Listening<N> {
     fn bind(&mut self, net: &N) -> Result<(), StartError> {
         if self.bound.is_none() {
             let bound = net.bind(self.config.address, self.config.options);
-            let bound = bound.map_err(|source| StartError::Bind {
-                listener: self.config.name.clone(),
-                source,
-            })?;
+            let bound = bound.map_err(|source| self.bind_error(source))?;
             self.address = Some(bound.local_address());
             self.bound = Some(bound);
         }
         Ok(())
+    }
+
+    fn bind_error(&self, source: NetError) -> StartError {
+        StartError::Bind {
+            listener: self.config.name.clone(),
+            source,
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
+use foldhash::fast::FixedState;
 use klamm_client::{Partition, Topic};
 use klamm_primitives::PartitionIndex;
 use klamm_records::{Codec, Compression};
@@ -60,7 +61,9 @@ impl Rules {
     }
 }
 
-type Topics = HashMap<Arc<str>, Arc<TopicQueues>>;
+/// Looked up for each record, by names that applications choose: a fast hash, and none against
+/// whoever would make names collide.
+type Topics = HashMap<Arc<str>, Arc<TopicQueues>, FixedState>;
 
 /// The batches of all partitions.
 pub(crate) struct RecordAccumulator {
@@ -172,12 +175,27 @@ impl RecordAccumulator {
         &self.incomplete
     }
 
-    /// The queues of a topic, without contention. (P3.1)
-    pub(crate) fn topic(&self, name: &Arc<str>) -> Arc<TopicQueues> {
-        match self.topics.load().get(name) {
-            Some(topic) => Arc::clone(topic),
-            None => self.add_topic(name),
+    /// Looks at the queues of a topic, without contention and without a share in them. (P3.1)
+    #[inline]
+    pub(crate) fn with_topic<T>(
+        &self,
+        name: &Arc<str>,
+        look: impl FnOnce(&TopicQueues) -> T,
+    ) -> T {
+        let topics = self.topics.load();
+        match topics.get(name) {
+            Some(topic) => look(topic),
+            None => {
+                drop(topics);
+                look(&self.add_topic(name))
+            }
         }
+    }
+
+    /// The queues of a topic. (P3.1)
+    pub(crate) fn topic(&self, name: &Arc<str>) -> Arc<TopicQueues> {
+        let known = self.topics.load().get(name).map(Arc::clone);
+        known.unwrap_or_else(|| self.add_topic(name))
     }
 
     fn add_topic(&self, name: &Arc<str>) -> Arc<TopicQueues> {
@@ -220,7 +238,7 @@ impl RecordAccumulator {
 
     /// The partitions that may be drawn: those that have a leader and whose broker takes data, or
     /// else those that have a leader, or else all. (PR-026, PR-030)
-    fn candidates(&self, topic: &TopicQueues, known: &Topic) -> Vec<Candidate> {
+    pub(crate) fn candidates(&self, topic: &TopicQueues, known: &Topic) -> Vec<Candidate> {
         let candidate = |partition: &Partition, queues: &[Option<Arc<PartitionQueue>>]| {
             let at = usize::try_from(partition.index.get()).unwrap_or(usize::MAX);
             let queue = queues.get(at).and_then(Option::as_ref);

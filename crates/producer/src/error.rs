@@ -100,12 +100,19 @@ impl DeliveryError {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Failure {
     /// Nothing was known of the topic within `max.block.ms`.
-    #[error("topic not in the metadata after {} ms (max.block.ms){}", .waited.as_millis(), cause_text(*.cause))]
+    #[error(
+        "topic not in the metadata after {} ms (max.block.ms){}{}",
+        .waited.as_millis(),
+        cause_text(*.cause),
+        trouble_text(.trouble.as_deref())
+    )]
     TopicMissing {
         /// How long the call waited.
         waited: Duration,
         /// What the cluster said of the topic last, if it said anything.
         cause: Option<ErrorCode>,
+        /// What has kept brokers from answering since the last answer, if anything has.
+        trouble: Option<Arc<str>>,
     },
     /// The topic did not get as many partitions within `max.block.ms`.
     #[error("the topic has {count} partitions after {} ms (max.block.ms)", .waited.as_millis())]
@@ -248,7 +255,11 @@ impl Failure {
 }
 
 fn cause_text(code: Option<ErrorCode>) -> String {
-    code.map_or_else(String::new, |code| format!(": {code}"))
+    code.map_or_else(String::new, |code| format!(": {}", broker_text(code, None)))
+}
+
+fn trouble_text(trouble: Option<&str>) -> String {
+    trouble.map_or_else(String::new, |trouble| format!("; {trouble}"))
 }
 
 /// The broker's words, else the code's own.

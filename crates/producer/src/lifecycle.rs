@@ -1,6 +1,7 @@
 //! [`Lifecycle`]: whether the producer is open, closing, or failed, as all its sides see it.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::watch;
 
@@ -23,6 +24,9 @@ pub(crate) enum Phase {
 #[derive(Debug)]
 pub(crate) struct Lifecycle {
     phase: watch::Sender<Phase>,
+    /// Whether the phase is [`Phase::Open`], for whoever asks for each record: the channel takes
+    /// a lock.
+    open: AtomicBool,
     fatal: OnceLock<Failure>,
 }
 
@@ -30,6 +34,7 @@ impl Lifecycle {
     pub(crate) fn new() -> Self {
         Self {
             phase: watch::Sender::new(Phase::Open),
+            open: AtomicBool::new(true),
             fatal: OnceLock::new(),
         }
     }
@@ -38,8 +43,17 @@ impl Lifecycle {
         *self.phase.borrow()
     }
 
+    /// Whether records are taken.
+    #[inline]
+    pub(crate) fn is_open(&self) -> bool {
+        self.open.load(Ordering::Acquire)
+    }
+
     /// Goes on to a phase; never back.
     pub(crate) fn advance(&self, phase: Phase) {
+        if phase > Phase::Open {
+            self.open.store(false, Ordering::Release);
+        }
         self.phase.send_if_modified(|current| {
             let is_later = phase > *current;
             if is_later {

@@ -6,14 +6,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use klamm_client::Stats;
 use klamm_primitives::TopicPartition;
 use parking_lot::Mutex;
 
 use crate::batch::Batch;
 use crate::config::MetricsWindow;
 
+mod network;
 mod sampled;
 
+use network::NetworkTraffic;
 use sampled::Sampled;
 
 /// One number about a producer.
@@ -25,10 +28,13 @@ pub struct Metric {
     pub name: &'static str,
     /// The topic, in `producer-topic-metrics`.
     pub topic: Option<Arc<str>>,
-    /// Times are in milliseconds unless the name says otherwise, sizes in bytes. NaN where there
-    /// is nothing to average yet.
+    /// Times are in milliseconds unless the name says otherwise, but for `metadata-age`, which is in
+    /// seconds; sizes are in bytes. NaN where there is nothing to average yet.
     pub value: f64,
 }
+
+/// A number with Kafka's name for it.
+type Numbered = (&'static str, f64);
 
 /// What one topic, or all together, have seen.
 struct Traffic {
@@ -69,6 +75,9 @@ struct Numbers {
     exhausted: Sampled,
     flush_total: Duration,
     metadata_wait_total: Duration,
+    /// When metadata came last; the producer's beginning before that.
+    metadata_at: Instant,
+    network: NetworkTraffic,
 }
 
 /// Gathers what the producer counts.
@@ -99,6 +108,8 @@ impl Metrics {
                 exhausted: sampled(),
                 flush_total: Duration::ZERO,
                 metadata_wait_total: Duration::ZERO,
+                metadata_at: now,
+                network: NetworkTraffic::new(window, now),
             }),
         }
     }
@@ -192,6 +203,16 @@ impl Metrics {
         self.numbers.lock().metadata_wait_total += wait;
     }
 
+    /// What the connections have done by now. Costs little where that is nothing new.
+    pub(crate) fn network(&self, stats: &Stats, now: Instant) {
+        self.numbers.lock().network.seen(stats, now);
+    }
+
+    /// Metadata came.
+    pub(crate) fn metadata_came(&self, now: Instant) {
+        self.numbers.lock().metadata_at = now;
+    }
+
     /// A flush took so long.
     pub(crate) fn flushed(&self, wait: Duration) {
         self.numbers.lock().flush_total += wait;
@@ -235,8 +256,14 @@ impl Metrics {
             ("buffer-exhausted-total", n.exhausted.total()),
             ("flush-time-ns-total", ns(n.flush_total)),
             ("metadata-wait-time-ns-total", ns(n.metadata_wait_total)),
+            (
+                "metadata-age",
+                now.saturating_duration_since(n.metadata_at).as_secs_f64(),
+            ),
         ]
         .into_iter()
+        .chain(WITHOUT_TRANSACTIONS.map(|name| (name, 0.0)))
+        .chain(n.network.read(now))
         .map(|(name, value)| Metric {
             group: "producer-metrics",
             name,
@@ -267,6 +294,15 @@ impl Metrics {
     }
 }
 
+/// Times that transactions would take; there are none.
+const WITHOUT_TRANSACTIONS: [&str; 5] = [
+    "txn-init-time-ns-total",
+    "txn-begin-time-ns-total",
+    "txn-send-offsets-time-ns-total",
+    "txn-commit-time-ns-total",
+    "txn-abort-time-ns-total",
+];
+
 /// How full the buffer pool is.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PoolLevels {
@@ -296,6 +332,42 @@ mod tests {
 
     use super::*;
 
+    fn levels() -> PoolLevels {
+        PoolLevels {
+            total: 10,
+            available: 7,
+            waiting: 0,
+        }
+    }
+
+    /// Covers PR-144, PR-145: all names that have a meaning without threads and logins.
+    #[test]
+    fn the_names_are_kafkas() {
+        let now = SimClock::new().now();
+        let metrics = Metrics::new(&MetricsWindow::default(), now);
+        let read = metrics.read(levels(), now);
+        let mut names: Vec<&str> = read.iter().map(|metric| metric.name).collect();
+        names.sort_unstable();
+        let mut expected: Vec<&str> = NAMES.split_whitespace().collect();
+        expected.sort_unstable();
+        assert_eq!(names, expected);
+    }
+
+    const NAMES: &str = "batch-size-avg batch-size-max compression-rate-avg record-queue-time-avg
+        record-queue-time-max request-latency-avg request-latency-max record-send-rate
+        record-send-total records-per-request-avg record-retry-rate record-retry-total
+        record-error-rate record-error-total record-size-max record-size-avg requests-in-flight
+        metadata-age batch-split-rate batch-split-total produce-throttle-time-avg
+        produce-throttle-time-max waiting-threads buffer-total-bytes buffer-available-bytes
+        bufferpool-wait-ratio bufferpool-wait-time-total bufferpool-wait-time-ns-total
+        buffer-exhausted-rate buffer-exhausted-total flush-time-ns-total txn-init-time-ns-total
+        txn-begin-time-ns-total txn-send-offsets-time-ns-total txn-commit-time-ns-total
+        txn-abort-time-ns-total metadata-wait-time-ns-total connection-close-rate
+        connection-close-total connection-creation-rate connection-creation-total
+        connection-count network-io-rate network-io-total outgoing-byte-rate outgoing-byte-total
+        incoming-byte-rate incoming-byte-total request-rate request-total request-size-avg
+        request-size-max response-rate response-total";
+
     #[test]
     fn pr_148_the_throttle_time_of_every_answer_counts() {
         let now = SimClock::new().now();
@@ -303,12 +375,7 @@ mod tests {
         for throttle_time_ms in [400, 100, 200, 300] {
             metrics.throttled(throttle_time_ms, now);
         }
-        let pool = PoolLevels {
-            total: 10,
-            available: 7,
-            waiting: 0,
-        };
-        let read = metrics.read(pool, now);
+        let read = metrics.read(levels(), now);
         let value = |name| {
             read.iter()
                 .find(|metric| metric.name == name)

@@ -205,7 +205,7 @@ impl<K, V> Shared<K, V> {
 
     /// Whether records are taken.
     fn check_open(&self) -> Result<(), SendError> {
-        if self.lifecycle.phase() > Phase::Open {
+        if !self.lifecycle.is_open() {
             return Err(SendError::Closed);
         }
         match self.lifecycle.fatal() {

@@ -160,6 +160,9 @@ impl Sender {
     fn take_cluster(&mut self, client: &NetworkClient) -> bool {
         let cluster = client.metadata().cluster();
         let changed = !Arc::ptr_eq(&cluster, &self.cluster);
+        if cluster.version() != self.cluster.version() {
+            self.shared.metrics.metadata_came(self.last_turn);
+        }
         self.cluster = cluster;
         changed
     }
@@ -204,6 +207,7 @@ impl Sender {
 impl Guest for Sender {
     fn turn(&mut self, now: Instant, client: &mut NetworkClient) -> Option<Instant> {
         self.last_turn = now;
+        self.shared.metrics.network(client.stats(), now);
         let phase = self.shared.lifecycle.phase();
         if phase >= Phase::Forced {
             self.fail_all(now, &Failure::Closed);

@@ -50,3 +50,8 @@ pub use driver::{Clock, Driver, Shutdown, TokioClock};
 pub use operation::DelayedOperation;
 pub use purgatory::{Cancelled, NoKeys, Purgatory};
 pub use timing_wheel::{TimerKey, TimingWheel};
+
+/// The examples of the README are tests, too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

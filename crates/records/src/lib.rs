@@ -92,3 +92,8 @@ pub use validate::{
     FailureReason, RecordFailure, RecordFailures, ValidationError, ValidationRules, validate,
     validate_own,
 };
+
+/// The examples of the README are tests, too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -11,6 +11,7 @@ use crate::finished::Finished;
 use crate::follow_up::PartitionKey;
 use crate::partition::{Partition, ReadMode, Readable, Seen, Wanted};
 use crate::read_budget::ReadBudget;
+use crate::ticket::{Patience, Ticket};
 
 /// A fetch that found too little, without a ticket yet.
 #[must_use = "a client waits for an answer"]
@@ -90,17 +91,78 @@ impl<D: Disk, T> DelayedFetch<D, T> {
     }
 }
 
-impl<D: Disk, T> DelayedOperation for DelayedFetch<D, T> {
+impl<D: Disk, T: Ticket> DelayedOperation for DelayedFetch<D, T> {
     type Done = Finished<D::File, T>;
 
     fn try_complete(&mut self) -> Option<Self::Done> {
-        self.wait.is_ready().then(|| self.expire())
+        let patience = self.ticket.as_ref().map(Ticket::patience);
+        match patience? {
+            Patience::Left => self.wait.is_ready().then(|| self.expire()),
+            Patience::Over => Some(self.expire()),
+            Patience::Gone => self
+                .ticket
+                .take()
+                .map(|ticket| Finished::Abandoned { ticket }),
+        }
     }
 
     fn expire(&mut self) -> Self::Done {
         Finished::Fetched {
             ticket: self.ticket.take().expect("it finishes once"),
             results: self.wait.read(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::rc::Rc;
+
+    use klamm_io::Clock as _;
+    use klamm_io::sim::{SimClock, SimDisk};
+    use klamm_purgatory::{Purgatory, PurgatoryConfig};
+
+    use super::*;
+
+    /// Somebody who waits, and whose patience a test changes.
+    struct Reader(Rc<Cell<Patience>>);
+
+    impl Ticket for Reader {
+        fn patience(&self) -> Patience {
+            self.0.get()
+        }
+    }
+
+    #[test]
+    fn whoever_has_no_patience_left_is_answered_or_let_go() {
+        let now = SimClock::new().now();
+        let fetches = Purgatory::new(now, PurgatoryConfig::default()).unwrap();
+        for (patience, is_answered) in [(Patience::Over, true), (Patience::Gone, false)] {
+            let own = Rc::new(Cell::new(Patience::Left));
+            let wait = FetchWait::<SimDisk> {
+                fetcher: Fetcher::Consumer,
+                min_bytes: 1,
+                max_bytes: 1,
+                since: now,
+                deadline: None,
+                partitions: Vec::new(),
+            };
+            let operation = DelayedFetch::new(wait, Reader(Rc::clone(&own)));
+            let key = PartitionKey::of_reader(7);
+            let entered = fetches.try_complete_else_watch(operation, &[key], None);
+            assert!(entered.unwrap().is_none());
+            let mut finished = Vec::new();
+            fetches.check(&key, &mut finished);
+            assert!(finished.is_empty(), "it is patient");
+            own.set(patience);
+            fetches.check(&key, &mut finished);
+            let [Finished::Fetched { .. } | Finished::Abandoned { .. }] = &finished[..] else {
+                panic!("it is done");
+            };
+            let answered = matches!(finished[0], Finished::Fetched { .. });
+            assert_eq!(answered, is_answered);
+            assert_eq!(fetches.delayed(), 0);
         }
     }
 }

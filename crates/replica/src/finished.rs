@@ -22,6 +22,11 @@ pub enum Finished<F: DiskFile, T> {
         /// In the order of the request.
         results: Vec<PartitionFetched<F>>,
     },
+    /// A fetch of somebody who is gone: there is nobody to answer.
+    Abandoned {
+        /// What the caller gave.
+        ticket: T,
+    },
     /// A deletion of records.
     DeletedRecords {
         /// What the caller gave.

@@ -2,10 +2,20 @@
 
 use crate::IsrProposal;
 
-/// Names a partition to the purgatories. Never given out twice, so that what waits for a
-/// partition that was deleted is not found by one of the same name.
+/// Names a partition to the purgatories, or somebody who waits there. Never given out twice, so
+/// that what waits for a partition that was deleted is not found by one of the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct PartitionKey(pub(crate) u64);
+
+impl PartitionKey {
+    /// Above all numbers of partitions, which are counted from 0.
+    const READERS: u64 = 1 << 63;
+
+    /// The key of somebody who waits.
+    pub(crate) const fn of_reader(reader: u64) -> Self {
+        Self(reader | Self::READERS)
+    }
+}
 
 /// Which waiting operations of a partition may have become ready. (PU-062)
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -28,6 +28,7 @@ mod finished;
 mod follow_up;
 mod isr_proposal;
 mod offset_query;
+mod ticket;
 
 mod acks;
 mod high_watermark;
@@ -68,6 +69,7 @@ pub use manager::{
 pub use not_served::NotServed;
 pub use offset_query::{OffsetError, OffsetQuery, OffsetTarget};
 pub use partition::{FollowerStatus, PartitionRole, PartitionStatus};
+pub use ticket::{Patience, Ticket};
 pub use topic_settings::{TopicSettings, TopicSettingsSource};
 
 /// The examples of the README compile.

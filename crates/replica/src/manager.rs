@@ -11,6 +11,7 @@ mod isr;
 mod list_offsets;
 mod log_events;
 mod offset_for_leader_epoch;
+mod retries;
 mod waiting;
 
 use std::error::Error;
@@ -31,6 +32,7 @@ use tracing::error;
 pub use self::append::is_internal_topic;
 pub use self::apply::{Applied, NotTaken};
 use self::isr::IsrCheck;
+use self::retries::Retries;
 pub use self::waiting::Waiting;
 use crate::NotServed;
 use crate::delayed_delete_records::DelayedDeleteRecords;
@@ -101,6 +103,7 @@ pub struct ReplicaManager<D: Disk, T> {
     applying: Mutex<()>,
     keys: AtomicU64,
     isr_check: Mutex<IsrCheck<D>>,
+    retries: Mutex<Retries>,
     produces: Purgatory<PartitionKey, DelayedProduce<D, T>>,
     fetches: Purgatory<PartitionKey, DelayedFetch<D, T>>,
     deletions: Purgatory<PartitionKey, DelayedDeleteRecords<D, T>>,
@@ -144,6 +147,7 @@ impl<D: Disk, T> ReplicaManager<D, T> {
             image: ArcSwap::new(image),
             applying: Mutex::new(()),
             keys: AtomicU64::new(0),
+            retries: Mutex::default(),
             isr_check: Mutex::new(IsrCheck::new(options.lag_max / 2, now)),
             produces: Purgatory::new(now, seeded).expect(differs_in_numbers),
             fetches: Purgatory::new(now, seeded).expect(differs_in_numbers),

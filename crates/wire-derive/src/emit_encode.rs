@@ -1,4 +1,4 @@
-//! Emits `Value::measure`, which checks and counts, and `Value::write`, which cannot fail.
+//! Emits `Value::measure`, which checks and counts, and `Value::write`, which checks and writes.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -43,17 +43,21 @@ pub(crate) fn measure(schema: &Schema) -> TokenStream {
     }
 }
 
-/// Writes a value that was measured.
+/// Writes a value. What `measure` would refuse makes the writer refuse everything.
 pub(crate) fn write(schema: &Schema) -> TokenStream {
     let known = schema.known_versions();
     let in_place = run::parts(schema).into_iter().map(|part| match part {
         Part::Single(field) => write_in_place(field, known),
         Part::Run(run) => write_run(&run, known),
     });
+    // What is in no place of its own in any version may have to be refused all the same.
+    let elsewhere = schema.fields.iter().filter(|it| it.in_place().is_none());
+    let elsewhere = elsewhere.map(|field| write_refusal(field, known));
     let tags = schema.keeps_tags.then(|| write_tags(schema, known));
     quote! {
         fn write(&self, writer: &mut crate::codec::Writer, context: crate::codec::Context) {
             #(#in_place)*
+            #(#elsewhere)*
             #tags
         }
     }
@@ -65,9 +69,30 @@ fn write_in_place(field: &Field, known: Versions) -> TokenStream {
         return TokenStream::new();
     };
     let write = write_value(field, known, false);
-    match versions.condition(known) {
-        None => write,
-        Some(condition) => quote!(if #condition { #write }),
+    let Some(condition) = versions.condition(known) else {
+        return write;
+    };
+    let refusal = write_refusal(field, known);
+    if versions == field.versions && !refusal.is_empty() {
+        return quote!(if #condition { #write } else #refusal);
+    }
+    quote! {
+        if #condition { #write }
+        #refusal
+    }
+}
+
+/// Refuses a value that the version has no place for, unless that may be dropped: an `if` that asks
+/// for the version, too, where the field is in its place in some versions only.
+fn write_refusal(field: &Field, known: Versions) -> TokenStream {
+    let Some(condition) = field.versions.condition(known).filter(|_| !field.ignorable) else {
+        return TokenStream::new();
+    };
+    let is_default = field.is_default();
+    if field.in_place() == Some(field.versions) {
+        quote!(if !(#is_default) { writer.refuse(); })
+    } else {
+        quote!(if !(#condition) && !(#is_default) { writer.refuse(); })
     }
 }
 
@@ -168,6 +193,8 @@ fn write_value(field: &Field, known: Versions, in_tag: bool) -> TokenStream {
                     #write
                 } else if let ::core::option::Option::Some(value) = &self.#ident {
                     #plain
+                } else {
+                    writer.refuse();
                 }
             }
         }
@@ -197,14 +224,7 @@ fn measure_tags(schema: &Schema, known: Versions) -> TokenStream {
             }
         }
     });
-    let is_known = tagged.iter().map(|(_, tag)| {
-        let number = tag.number;
-        let condition = tag
-            .versions
-            .condition(known)
-            .unwrap_or_else(|| quote!(true));
-        quote!((#number, #condition))
-    });
+    let is_known = known_tags(&tagged, known);
     let (start, count) = if tagged.is_empty() {
         (TokenStream::new(), quote!(0))
     } else {
@@ -217,7 +237,7 @@ fn measure_tags(schema: &Schema, known: Versions) -> TokenStream {
             if self.unknown_tags.is_empty() {
                 measure.tag_count(#count);
             } else {
-                measure.unknown_tags(#count, &self.unknown_tags, &[#(#is_known),*])?;
+                measure.unknown_tags(#count, &self.unknown_tags, #is_known)?;
             }
         } else if !self.unknown_tags.is_empty() {
             return ::core::result::Result::Err(crate::codec::MeasureFault::absent("unknown_tags"));
@@ -225,15 +245,25 @@ fn measure_tags(schema: &Schema, known: Versions) -> TokenStream {
     }
 }
 
+/// A list of the tags that the schema names, each with whether it does so in this version.
+fn known_tags(tagged: &[(&Field, Tag)], known: Versions) -> TokenStream {
+    let tags = tagged.iter().map(|(_, tag)| {
+        let number = tag.number;
+        let condition = tag
+            .versions
+            .condition(known)
+            .unwrap_or_else(|| quote!(true));
+        quote!((#number, #condition))
+    });
+    quote!(&[#(#tags),*])
+}
+
 fn write_tags(schema: &Schema, known: Versions) -> TokenStream {
     let tagged = schema.tagged();
     if tagged.is_empty() {
-        return quote! {
-            if context.is_flexible() {
-                writer.unknown_tags(&self.unknown_tags);
-            }
-        };
+        return quote!(writer.unknown_tags(&self.unknown_tags, context););
     }
+    let is_known = known_tags(&tagged, known);
     let presents = tagged
         .iter()
         .map(|(field, tag)| is_present(field, *tag, known));
@@ -245,22 +275,26 @@ fn write_tags(schema: &Schema, known: Versions) -> TokenStream {
         quote! {
             if #local {
                 writer.unknown_tags_below(#number, &mut unknown);
-                let len = crate::codec::Measure::len_of(|measure| {
+                writer.known_tag(#number, |measure| {
                     #measure
                     ::core::result::Result::Ok(())
                 });
-                writer.tag(#number, len);
                 #write
             }
         }
     });
     quote! {
         if context.is_flexible() {
+            if !self.unknown_tags.is_empty() {
+                writer.refuse_known(&self.unknown_tags, #is_known);
+            }
             #(let #names = #presents;)*
             writer.tag_count(0 #(+ u32::from(#names))*, &self.unknown_tags);
             let mut unknown = self.unknown_tags.iter();
             #(#writes)*
             writer.unknown_tags_rest(unknown);
+        } else if !self.unknown_tags.is_empty() {
+            writer.refuse();
         }
     }
 }

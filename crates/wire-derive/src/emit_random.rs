@@ -9,62 +9,29 @@ use crate::schema::Schema;
 pub(crate) fn random(schema: &Schema) -> TokenStream {
     let known = schema.known_versions();
     let name = &schema.name;
+    let or_true = |condition: Option<TokenStream>| condition.unwrap_or_else(|| quote!(true));
     let fields = schema.fields.iter().map(|field| {
-        let (ident, inner) = (&field.ident, &field.inner);
-        let default = field.default();
-        let plain = quote! {
-            <#inner as crate::testing::Random>::random(entropy, context)
-        };
-        let value = match field.nullable {
-            None => plain,
+        let ident = &field.ident;
+        let exists = or_true(field.versions.condition(known));
+        match field.nullable {
+            None => quote! {
+                crate::testing::vary(&mut random.#ident, #exists, entropy, context);
+            },
             Some(nullable) => {
-                let some = quote!(::core::option::Option::Some(#plain));
-                let nullable = nullable.condition(known).unwrap_or_else(|| quote!(true));
+                let nullable = or_true(nullable.condition(known));
                 quote! {
-                    if #nullable && crate::testing::seldom(entropy) {
-                        ::core::option::Option::None
-                    } else {
-                        #some
-                    }
+                    crate::testing::vary_nullable(
+                        &mut random.#ident, #exists, #nullable, entropy, context,
+                    );
                 }
             }
-        };
-        // A default now and then, which a tagged field leaves out.
-        let there = quote!(!crate::testing::seldom(entropy));
-        let there = match field.versions.condition(known) {
-            None => there,
-            Some(condition) => quote!((#condition) && #there),
-        };
-        // Where the default is null, it may not be legal.
-        let default = match field
-            .nullable
-            .and_then(|nullable| nullable.condition(known))
-        {
-            Some(nullable) => {
-                let exists = field
-                    .versions
-                    .condition(known)
-                    .unwrap_or_else(|| quote!(true));
-                quote! {
-                    match #default {
-                        ::core::option::Option::None if (#exists) && !(#nullable) => {
-                            ::core::option::Option::Some(::core::default::Default::default())
-                        }
-                        default => default,
-                    }
-                }
-            }
-            None => default,
-        };
-        quote!(#ident: if #there { #value } else { #default },)
+        }
     });
     let unknown_tags = schema.keeps_tags.then(|| {
         quote! {
-            unknown_tags: if context.is_flexible() {
-                crate::testing::Random::random(entropy, context)
-            } else {
-                crate::codec::UnknownTags::new()
-            },
+            if context.is_flexible() {
+                random.unknown_tags = crate::testing::Random::random(entropy, context);
+            }
         }
     });
     quote! {
@@ -75,10 +42,10 @@ pub(crate) fn random(schema: &Schema) -> TokenStream {
                 entropy: &mut dyn crate::testing::Entropy,
                 context: crate::codec::Context,
             ) -> Self {
-                Self {
-                    #(#fields)*
-                    #unknown_tags
-                }
+                let mut random = <Self as ::core::default::Default>::default();
+                #(#fields)*
+                #unknown_tags
+                random
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Emits `SerializeAt`: the fields of a version, under their names.
+//! Emits `Show`: the fields of a version, under their names, for `serde`.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -11,40 +11,24 @@ pub(crate) fn serialize(schema: &Schema) -> TokenStream {
     let name = &schema.name;
     let fields = schema.fields.iter().map(|field| {
         let (ident, name) = (&field.ident, &field.name);
-        let entry = quote! {
-            ::serde::ser::SerializeMap::serialize_entry(
-                &mut map, #name, &crate::serialize::At(&self.#ident, context),
-            )?;
-        };
+        let add = quote!(fields.add(#name, &self.#ident, context););
         match field.versions.condition(known) {
-            None => entry,
-            Some(condition) => quote!(if #condition { #entry }),
+            None => add,
+            Some(condition) => quote!(if #condition { #add }),
         }
     });
-    let unknown_tags = schema.keeps_tags.then(|| {
-        quote! {
-            if !self.unknown_tags.is_empty() {
-                ::serde::ser::SerializeMap::serialize_entry(
-                    &mut map, "_unknown_tags", &crate::serialize::At(&self.unknown_tags, context),
-                )?;
-            }
-        }
-    });
+    let unknown_tags = schema
+        .keeps_tags
+        .then(|| quote!(fields.add_unknown_tags(&self.unknown_tags);));
     quote! {
         #[cfg(feature = "serde")]
         #[automatically_derived]
-        impl crate::serialize::SerializeAt for #name {
-            fn serialize_at<S: ::serde::Serializer>(
-                &self,
-                context: crate::codec::Context,
-                serializer: S,
-            ) -> ::core::result::Result<S::Ok, S::Error> {
-                let mut map = ::serde::Serializer::serialize_map(
-                    serializer, ::core::option::Option::None,
-                )?;
+        impl crate::serialize::Show for #name {
+            fn show(&self, context: crate::codec::Context) -> crate::serialize::Shown<'_> {
+                let mut fields = crate::serialize::Fields::default();
                 #(#fields)*
                 #unknown_tags
-                ::serde::ser::SerializeMap::end(map)
+                fields.end()
             }
         }
     }

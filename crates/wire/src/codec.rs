@@ -1,9 +1,10 @@
 //! How values stand on the wire: what the derive macros build on.
 //!
-//! Reading goes through [`Reader`], which knows the frame and what is left of it. Writing is two
-//! passes over the same values: [`Measure`] counts bytes and refuses what the version cannot say,
-//! then [`Writer`] fills exactly that much room and cannot fail. Both get a [`Context`], the
-//! message's version, as fields of nested structs go by the version of the whole message.
+//! Reading goes through [`Reader`], which knows the frame and what is left of it. Writing is one pass
+//! through [`Writer`], which notes whether it met anything that the version cannot say. [`Measure`]
+//! counts the same bytes without writing them, and refuses the same values by name: it is asked for
+//! lengths, and for what was wrong. All get a [`Context`], the message's version, as fields of nested
+//! structs go by the version of the whole message.
 
 mod context;
 mod encoded;

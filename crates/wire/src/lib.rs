@@ -6,14 +6,78 @@
 //! nothing else.
 //!
 //! Decoding takes slices of the frame: no string and no record is copied, and every length is
-//! checked against the bytes that are left before memory is taken. Encoding measures first
-//! ([`Message::encoded_len`], which finds whatever the version cannot say), then writes once.
+//! checked against the bytes that are left before memory is taken. Encoding is one pass, and refuses
+//! what the version cannot say; [`Message::encoded_len`] tells the exact length without it.
 //! Records may be bytes or a length that somebody else supplies, say from a file: see [`Records`]
 //! and [`Encoded`].
 //!
 //! The crate knows no socket and no task, and never looks inside records.
 //!
 //! Read first: [`Message`], [`messages::produce`] and [`Encoded`].
+//!
+//! # A request and its answer
+//!
+//! What a client and a server do, but for the sockets between them:
+//!
+//! ```
+//! use bytes::{Bytes, BytesMut};
+//! use klamm_wire::header::{CorrelationId, RequestHeader};
+//! use klamm_wire::messages::fetch::{
+//!     FetchRequest, FetchResponse, FetchableTopicResponse, PartitionData,
+//! };
+//! use klamm_wire::{
+//!     ApiSet, FrameCodec, Listener, Offer, Piece, Records, RequestFrame, decode_response,
+//!     encode_request, encode_response,
+//! };
+//! use tokio_util::codec::Decoder;
+//!
+//! // A client asks, in a version that both sides have. Size and header are part of the frame.
+//! let header = RequestHeader::of::<FetchRequest>(12, CorrelationId::new(7), Some("me".into()));
+//! let asked = FetchRequest { max_wait_ms: 500, min_bytes: 1, ..FetchRequest::default() };
+//! let frame = encode_request(&header, &asked)?.into_bytes().ok_or("a request has no gaps")?;
+//!
+//! // A server cuts what comes in into frames of a bounded size. The header says which request it
+//! // is and in which version; what the server does not offer is refused here.
+//! let mut stream = BytesMut::from(frame);
+//! let body = FrameCodec::new(1 << 20).decode(&mut stream)?.ok_or("it is not complete yet")?;
+//! let offer = Offer {
+//!     listener: Listener::Broker,
+//!     unstable: false,
+//!     telemetry: false,
+//!     apis: ApiSet::ALL,
+//! };
+//! let request = RequestFrame::parse(body, &offer)?;
+//! assert_eq!(request.decode::<FetchRequest>()?, asked);
+//!
+//! // Its answer is of the same version and has the same correlation id. The records are in a
+//! // file: only their length is known here, and a gap is left for them.
+//! let file = Bytes::from_static(b"record batches");
+//! let partition = PartitionData {
+//!     records: Some(Records::Elsewhere(file.len())),
+//!     ..PartitionData::default()
+//! };
+//! let topic = FetchableTopicResponse {
+//!     topic: "clicks".into(),
+//!     partitions: vec![partition],
+//!     ..FetchableTopicResponse::default()
+//! };
+//! let answer = FetchResponse { responses: vec![topic], ..FetchResponse::default() };
+//! let encoded = encode_response(request.header.correlation_id, &answer, request.version())?;
+//! let mut written = Vec::with_capacity(encoded.len());
+//! for piece in encoded {
+//!     match piece {
+//!         Piece::Bytes(bytes) => written.extend_from_slice(&bytes),
+//!         Piece::Gap(len) => written.extend_from_slice(&file[..len]), // or sendfile(2)
+//!     }
+//! }
+//!
+//! // The client reads it; what it gets are slices of the frame.
+//! let frame = Bytes::from(written).slice(4..);
+//! let (header, received) = decode_response::<FetchRequest>(frame, 12)?;
+//! assert_eq!(header.correlation_id, CorrelationId::new(7));
+//! assert_eq!(received.responses[0].partitions[0].records, Some(Records::Here(file)));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod api_key;
 mod api_set;
@@ -54,3 +118,8 @@ pub use request::{RequestError, RequestFrame, encode_request};
 pub use response::{correlation_id, decode_response, encode_response};
 #[cfg(feature = "serde")]
 pub use serialize::AtVersion;
+
+/// The examples of the README are tests, too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -15,11 +15,11 @@ use crate::{
 };
 
 use crate::codec::context_of;
-use crate::serialize::SerializeAt;
+use crate::serialize::Show;
 
 pub use catalogue::catalogue;
-pub(crate) use random::seldom;
 pub use random::{Chosen, Entropy, Random, Seeded};
+pub(crate) use random::{vary, vary_nullable};
 
 /// What kind of message it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -83,7 +83,7 @@ pub trait AnyMessage: Any + fmt::Debug {
     fn equals(&self, other: &dyn AnyMessage) -> bool;
 }
 
-impl<M: Message + SerializeAt> AnyMessage for M {
+impl<M: Message + Show> AnyMessage for M {
     fn encoded_len(&self, version: i16) -> Result<usize, EncodeError> {
         Message::encoded_len(self, version)
     }
@@ -104,9 +104,9 @@ impl<M: Message + SerializeAt> AnyMessage for M {
 }
 
 /// A message with all that the list needs.
-pub trait Listed: Message + SerializeAt + Random {}
+pub trait Listed: Message + Show + Random {}
 
-impl<M: Message + SerializeAt + Random> Listed for M {}
+impl<M: Message + Show + Random> Listed for M {}
 
 /// The entry of a message.
 fn entry<M: Listed>(kind: Kind, key: Option<i16>) -> Entry {

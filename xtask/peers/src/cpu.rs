@@ -22,11 +22,20 @@ pub(crate) fn of_process(id: u32) -> Result<Duration> {
 
 /// Bytes of a process that are in memory.
 pub(crate) fn resident_bytes(id: u32) -> Result<u64> {
+    from_status(id, "VmRSS:")
+}
+
+/// The most bytes of a process that were in memory at a time.
+pub(crate) fn peak_bytes(id: u32) -> Result<u64> {
+    from_status(id, "VmHWM:")
+}
+
+fn from_status(id: u32, name: &str) -> Result<u64> {
     let status =
-        fs::read_to_string(format!("/proc/{id}/status")).context("the broker has ended")?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        fs::read_to_string(format!("/proc/{id}/status")).context("the process has ended")?;
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
     let kibibytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
-    Ok(kibibytes.context("no VmRSS in /proc")? * 1024)
+    Ok(kibibytes.with_context(|| format!("no {name} in /proc"))? * 1024)
 }
 
 fn ran(path: &str) -> Result<Duration> {

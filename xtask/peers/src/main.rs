@@ -1,11 +1,14 @@
-//! What Klamm is measured with and against: a load by librdkafka, and the machine's raw limits.
+//! What Klamm is measured with and against: a load by librdkafka, producers beside our own, and the
+//! machine's raw limits.
 //!
 //! Each command prints one JSON object; `cargo xtask bench --peers` calls them and makes a table.
 
 mod cpu;
+mod discard;
 mod first_answer;
 mod limits;
 mod load;
+mod producer;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -26,6 +29,12 @@ enum Task {
     Consume(load::Options),
     /// Produce at a steady rate, and time each record from when it was due.
     Latency(load::LatencyOptions),
+    /// Serve producers and throw away what they send, until the standard input ends.
+    Discard(discard::Options),
+    /// Send records by one producer, and tell what it costs this process.
+    Send(producer::Options),
+    /// Send records by one producer at a steady rate, and time each from when it was due.
+    SendSteadily(producer::SteadyOptions),
     /// Start a broker, and time it until it has answered a Metadata request.
     FirstAnswer(first_answer::Options),
 }
@@ -36,6 +45,11 @@ fn main() -> Result<()> {
         Task::Produce(options) => serde_json::to_string(&load::produce(&options)?),
         Task::Consume(options) => serde_json::to_string(&load::consume(&options)?),
         Task::Latency(options) => serde_json::to_string(&load::latency(&options)?),
+        Task::Discard(options) => return discard::serve(&options),
+        Task::Send(options) => serde_json::to_string(&producer::send(&options)?),
+        Task::SendSteadily(options) => {
+            serde_json::to_string(&producer::send_steadily(&options)?)
+        }
         Task::FirstAnswer(options) => serde_json::to_string(&first_answer::measure(&options)?),
     };
     println!("{}", printed?);

@@ -7,6 +7,7 @@
 mod machine;
 mod page;
 mod peers;
+mod producers;
 mod results;
 mod table;
 mod targets;
@@ -30,10 +31,20 @@ pub(crate) struct Options {
     /// Run the benches of this package only.
     #[arg(long, short)]
     package: Option<String>,
-    /// Load the broker by librdkafka instead, beside the raw limits of the machine; the first
-    /// time this takes minutes to build.
+    /// Load the broker by librdkafka instead, beside the raw limits of the machine, and send by our
+    /// producer and its peers; the first time this takes minutes to build.
     #[arg(long, conflicts_with_all = ["filter", "package"])]
     peers: bool,
+    /// With `--peers`, one of the two only.
+    #[arg(long, requires = "peers")]
+    only: Option<Subject>,
+}
+
+/// What `--peers` measures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Subject {
+    Broker,
+    Producer,
 }
 
 /// Builds the benches, runs those asked for, prints the ratios and writes them into the page.
@@ -43,8 +54,15 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> Result<()> {
     let workspace = Workspace::load()?;
     if options.peers {
-        let table = peers::measure(&workspace)?;
-        return keep(&workspace, &[(peers::SECTION, table)], true);
+        let programs = peers::Programs::build(&workspace)?;
+        let mut tables = Vec::new();
+        if options.only != Some(Subject::Producer) {
+            tables.push((peers::SECTION, peers::measure(&programs)?));
+        }
+        if options.only != Some(Subject::Broker) {
+            tables.push((producers::SECTION, producers::measure(&programs)?));
+        }
+        return keep(&workspace, &tables, true);
     }
     let mut build = vec!["bench", "--all-features", "--benches", "--no-run"];
     match &options.package {

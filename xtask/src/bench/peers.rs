@@ -80,35 +80,49 @@ const PARTITIONS: i32 = 4;
 const LATENCY_SECONDS: u64 = 15;
 const MANY_PARTITIONS: i32 = 1000;
 
-/// Runs all loads and returns them as a table.
+/// The programs that are run.
+pub(super) struct Programs {
+    pub(super) peers: PathBuf,
+    pub(super) broker: PathBuf,
+}
+
+impl Programs {
+    /// Builds them for release.
+    ///
+    /// # Errors
+    /// One does not build.
+    pub(super) fn build(workspace: &Workspace) -> Result<Self> {
+        let home = workspace.root().join("xtask/peers");
+        let mut build = command::cargo(&home, ["build", "--release", "--locked"]);
+        command::run(&mut build)?;
+        Ok(Self {
+            peers: home.join("target/release/klamm-peers"),
+            broker: running_broker::build(workspace)?,
+        })
+    }
+}
+
+/// Runs all loads of the broker and returns them as a table.
 ///
 /// # Errors
-/// Something does not build, or a load fails.
-pub(super) fn measure(workspace: &Workspace) -> Result<String> {
-    let peers = build(workspace)?;
-    let broker = running_broker::build(workspace)?;
+/// A load fails.
+pub(super) fn measure(programs: &Programs) -> Result<String> {
+    let Programs { peers, broker } = programs;
     let scratch = tempfile::tempdir().context("no temporary directory")?;
-    let limits: Limits = ask(Command::new(&peers).arg("limits").arg(scratch.path()))?;
+    let limits: Limits = ask(Command::new(peers).arg("limits").arg(scratch.path()))?;
     let mut table = Table::default();
 
     for size in &SIZES {
-        under_load(&peers, &broker, size, &limits, &mut table)?;
+        under_load(peers, broker, size, &limits, &mut table)?;
     }
-    latency(&peers, &broker, &limits, &mut table)?;
-    start_and_memory(&peers, &broker, &mut table)?;
+    latency(peers, broker, &limits, &mut table)?;
+    start_and_memory(peers, broker, &mut table)?;
     let _ = write!(
         table.text,
         "\nA `fdatasync` after a `pwrite` of 4 KiB took {:.2} ms (median) in this run.",
         limits.fdatasync_p50_ms
     );
     Ok(table.text)
-}
-
-fn build(workspace: &Workspace) -> Result<PathBuf> {
-    let home = workspace.root().join("xtask/peers");
-    let mut build = command::cargo(&home, ["build", "--release", "--locked"]);
-    command::run(&mut build)?;
-    Ok(home.join("target/release/klamm-peers"))
 }
 
 /// Producing and reading back; each time with a new broker on an empty directory.
@@ -289,20 +303,22 @@ fn client(
     client
 }
 
-fn ask<T: DeserializeOwned>(command: &mut Command) -> Result<T> {
+/// Runs the peers' program and reads what it prints.
+pub(super) fn ask<T: DeserializeOwned>(command: &mut Command) -> Result<T> {
     let answer = command::output(command)?;
     print!("{answer}");
     serde_json::from_str(&answer).context("the peers' program printed something else")
 }
 
-fn median(figures: impl Iterator<Item = f64>) -> f64 {
+/// The figure in the middle.
+pub(super) fn median(figures: impl Iterator<Item = f64>) -> f64 {
     let mut figures: Vec<f64> = figures.collect();
     figures.sort_by(f64::total_cmp);
     figures[figures.len() / 2]
 }
 
 #[expect(clippy::cast_precision_loss, reason = "no memory is that large")]
-fn mebibytes(bytes: u64) -> String {
+pub(super) fn mebibytes(bytes: u64) -> String {
     format!("{:.1}", bytes as f64 / f64::from(1 << 20))
 }
 

@@ -1,9 +1,9 @@
-//! A real broker that writes what klamm-log's tests open.
+//! Apache Kafka's broker: one node, on the loopback, in a directory of its own.
 
 use std::fs;
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use anyhow::{Context, Result, bail};
 
 use super::kafka::Kafka;
 use crate::command;
+use crate::running_broker::RunningBroker;
 
 const PROPERTIES: &str = include_str!("server.properties");
 const WORKLOAD: &str = include_str!("Workload.java");
@@ -40,8 +41,14 @@ pub(super) struct KafkaBroker<'a> {
 }
 
 impl<'a> KafkaBroker<'a> {
-    /// Prepares an empty directory for a broker of its own.
-    pub(super) fn new(kafka: &'a Kafka, scratch: &Path, data: &Path) -> Result<Self> {
+    /// Prepares an empty directory for a broker of its own. `settings` are lines of its file and
+    /// win over what stands there.
+    pub(super) fn new(
+        kafka: &'a Kafka,
+        scratch: &Path,
+        data: &Path,
+        settings: &[&str],
+    ) -> Result<Self> {
         let (port, controller_port) = (free_port()?, free_port()?);
         let properties = scratch.join("server.properties");
         let here = format!(
@@ -49,8 +56,9 @@ impl<'a> KafkaBroker<'a> {
              listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}\n\
              advertised.listeners=PLAINTEXT://127.0.0.1:{port}\n\
              controller.quorum.voters=1@127.0.0.1:{controller_port}\n\
-             log.dirs={}\n",
-            data.display()
+             log.dirs={}\n{}\n",
+            data.display(),
+            settings.join("\n")
         );
         fs::write(&properties, here)?;
         let workload = scratch.join("Workload.java");
@@ -70,24 +78,24 @@ impl<'a> KafkaBroker<'a> {
 
     /// Starts the broker, has it written to, and ends it.
     pub(super) fn live(&self, life: usize, end: End) -> Result<()> {
-        let mut broker = self.start()?;
+        let broker = self.start()?;
         let mut workload = self.kafka.source(&self.workload);
-        let address = format!("127.0.0.1:{}", self.port);
-        let written = self
-            .wait_for(&mut broker)
-            .and_then(|()| command::run(workload.arg(address).arg(life.to_string())));
-        let ended = match end {
-            End::Well if written.is_ok() => {
-                let id = broker.id().to_string();
-                command::run(Command::new("kill").args(["-TERM", &id]))
-            }
-            End::Well | End::Killed => broker.kill().context("cannot kill the broker"),
-        };
-        broker.wait().context("cannot wait for the broker")?;
-        written.and(ended)
+        workload.arg(self.address().to_string());
+        command::run(workload.arg(life.to_string()))?;
+        match end {
+            // Java tells that a signal ended it, however well it ended.
+            End::Well => broker.end().map(drop),
+            End::Killed => broker.kill(),
+        }
     }
 
-    fn start(&self) -> Result<Child> {
+    /// Where clients find it.
+    pub(super) fn address(&self) -> SocketAddr {
+        SocketAddr::from((Ipv4Addr::LOCALHOST, self.port))
+    }
+
+    /// Starts the broker and waits until it listens.
+    pub(super) fn start(&self) -> Result<RunningBroker> {
         let mut broker = self.kafka.program("kafka.Kafka");
         broker
             .arg(&self.properties)
@@ -95,19 +103,22 @@ impl<'a> KafkaBroker<'a> {
             .stdout(Stdio::null())
             .stderr(Stdio::null());
         println!("$ java kafka.Kafka {}", self.properties.display());
-        broker.spawn().context("cannot start the broker")
+        let broker = broker.spawn().context("cannot start the broker")?;
+        let mut broker = RunningBroker::of(broker);
+        self.wait_for(&mut broker)?;
+        Ok(broker)
     }
 
     #[expect(
         clippy::disallowed_methods,
         reason = "the broker tells nobody when it is ready; one asks it from time to time"
     )]
-    fn wait_for(&self, broker: &mut Child) -> Result<()> {
+    fn wait_for(&self, broker: &mut RunningBroker) -> Result<()> {
         for _ in 0..LOOKS_MAX {
-            if TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).is_ok() {
+            if TcpStream::connect(self.address()).is_ok() {
                 return Ok(());
             }
-            if let Some(status) = broker.try_wait()? {
+            if let Some(status) = broker.has_ended()? {
                 bail!("the broker has ended by itself: {status}");
             }
             thread::sleep(LOOK_AGAIN_AFTER);

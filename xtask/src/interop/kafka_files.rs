@@ -39,7 +39,7 @@ pub(super) fn theirs_are_sound(surroundings: &Surroundings) -> Result<Outcome> {
     };
     let (workspace, scratch) = (&surroundings.workspace, &surroundings.scratch);
     let data = fresh(&scratch.join("theirs"))?;
-    let broker = KafkaBroker::new(&kafka, scratch, &data)?;
+    let broker = KafkaBroker::new(&kafka, scratch, &data, &[])?;
     for (life, (end, name)) in [(End::Well, "stopped"), (End::Killed, "killed")]
         .into_iter()
         .enumerate()

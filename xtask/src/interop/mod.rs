@@ -1,4 +1,4 @@
-//! `cargo xtask interop`: programs that are not ours, against ours.
+//! `cargo xtask interop`: programs that are not ours against ours, and ours against them.
 //!
 //! They are fetched by the names of their public packages into a temporary directory, unless the
 //! machine has them; what cannot be had is named and skipped.
@@ -9,6 +9,7 @@ mod kafka_broker;
 mod kafka_files;
 mod kcat;
 mod librdkafka;
+mod our_producer;
 mod programs;
 
 use std::path::PathBuf;
@@ -29,6 +30,9 @@ pub(crate) struct Options {
     /// A broker that is built already, instead of building one for release.
     #[arg(long, value_name = "PROGRAM")]
     broker: Option<PathBuf>,
+    /// A producer's program that is built already, instead of building one for release.
+    #[arg(long, value_name = "PROGRAM")]
+    producer: Option<PathBuf>,
     /// Where fetched programs are kept for the next run, instead of a temporary directory.
     #[arg(long, value_name = "DIRECTORY")]
     programs: Option<PathBuf>,
@@ -43,7 +47,7 @@ struct Check {
     run: fn(&Surroundings) -> Result<Outcome>,
 }
 
-const CHECKS: [Check; 4] = [
+const CHECKS: [Check; 6] = [
     Check {
         name: "klamm-log: Apache Kafka's dump tool reads our files",
         run: kafka_files::ours_are_dumped,
@@ -60,6 +64,14 @@ const CHECKS: [Check; 4] = [
         name: "librdkafka: an idempotent producer while the broker is killed",
         run: librdkafka::killed_in_mid_stream,
     },
+    Check {
+        name: "klamm-producer: every codec and acks, with Apache Kafka's broker restarted",
+        run: our_producer::to_their_broker,
+    },
+    Check {
+        name: "klamm-producer: every codec and acks, with our broker restarted",
+        run: our_producer::to_our_broker,
+    },
 ];
 
 /// What a check is given.
@@ -67,6 +79,8 @@ struct Surroundings {
     workspace: Workspace,
     /// Our broker's program.
     broker: PathBuf,
+    /// Our producer's program, if it is built already.
+    producer: Option<PathBuf>,
     keeps_fixture: bool,
     /// Programs that are not ours.
     programs: Programs,
@@ -103,6 +117,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let fetched = scratch.path().join("programs");
     let surroundings = Surroundings {
         broker,
+        producer: match &options.producer {
+            Some(program) => Some(std::path::absolute(program)?),
+            None => None,
+        },
         workspace,
         keeps_fixture: options.keep_fixture,
         programs: Programs::new(options.programs.as_ref().unwrap_or(&fetched))?,

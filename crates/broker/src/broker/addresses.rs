@@ -9,6 +9,7 @@ use klamm_network::{ConnectionLimits, ListenerConfig, ServerConfig};
 use klamm_wire::{Listener, Offer};
 
 use crate::handlers::{SERVED, SERVED_BY_CONTROLLER};
+use crate::machine::Machine;
 use crate::settings::{Address, Bound, ConnectionSettings, Settings, Value};
 use crate::start_error::StartError;
 
@@ -16,13 +17,13 @@ use crate::start_error::StartError;
 ///
 /// # Errors
 /// [`StartError::Host`]
-pub(super) async fn server_config<N: Net>(
-    net: &N,
+pub(super) async fn server_config<N: Net, D, C>(
+    machine: &Machine<N, D, C>,
     settings: &Settings,
 ) -> Result<ServerConfig, StartError> {
     let mut listeners = Vec::with_capacity(settings.listeners.bound.len());
     for bound in &settings.listeners.bound {
-        let address = resolve(net, &bound.address).await?;
+        let address = resolve(&machine.net, &bound.address).await?;
         listeners.push(listener(settings, bound, address));
     }
     let connections = &settings.connections;
@@ -32,7 +33,7 @@ pub(super) async fn server_config<N: Net>(
         queued_request_bytes_max: connections.queued_bytes_max,
         requests_per_connection: connections.requests_per_connection,
         idle_max: connections.idle_max,
-        limits: limits(connections),
+        limits: limits(connections, machine.open_files_max),
         ..ServerConfig::new(listeners)
     })
 }
@@ -95,14 +96,24 @@ fn of_listener(settings: &Settings, listener: &str, name: &'static str) -> u32 {
     }
 }
 
-fn limits(connections: &ConnectionSettings) -> ConnectionLimits {
+fn limits(connections: &ConnectionSettings, open_files_max: Option<u64>) -> ConnectionLimits {
     ConnectionLimits {
-        max_connections: connections.count_max,
+        max_connections: connections
+            .count_max
+            .min(connections_within(open_files_max)),
         max_connections_per_ip: connections.per_address_max,
         max_connections_per_ip_overrides: connections.per_address_overrides.clone(),
         max_connection_creation_rate: connections.creation_rate_max,
         ..ConnectionLimits::default()
     }
+}
+
+/// How many connections there may be where so many files may be open. A quarter is left for logs
+/// and what else there is: a log that cannot be opened fails, a connection only waits to be
+/// accepted.
+fn connections_within(open_files_max: Option<u64>) -> u32 {
+    let connections = open_files_max.map_or(u64::MAX, |files| files - files / 4);
+    u32::try_from(connections).unwrap_or(u32::MAX).max(1)
 }
 
 /// What others are told: for each listener of the broker what is advertised for it, or else where
@@ -158,6 +169,15 @@ mod tests {
         let endpoints = endpoints(&settings, |_| Some(40_000));
         let shown = |it: &Endpoint| format!("{} {}:{}", it.listener, it.host, it.port);
         endpoints.iter().map(shown).collect()
+    }
+
+    #[test]
+    fn connections_leave_files_for_the_logs() {
+        let counts = [None, Some(1_024), Some(0), Some(u64::MAX)].map(connections_within);
+        assert_eq!(counts, [u32::MAX, 768, 1, u32::MAX]);
+        let (settings, _) = Settings::load(None, [], &["max.connections=5".to_owned()]).unwrap();
+        let limits = limits(&settings.connections, Some(1_024));
+        assert_eq!(limits.max_connections, 5);
     }
 
     #[test]

@@ -1,18 +1,20 @@
 //! [`Storage`]: the log directories of a broker, and the threads that serve them.
 
+use std::collections::HashSet;
 use std::io;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, Weak};
+use std::time::Instant;
 
-use klamm_controller::MetadataImage;
+use klamm_controller::{MetadataImage, cluster_of};
 use klamm_io::{Clock, Disk};
 use klamm_log::{
     Compaction, CompactionOptions, Durability, Housekeeping, LogEvent, LogManager, ManagerOptions,
     MetaProperties, Now, Owner, SYNC_THREADS, Wiring,
 };
-use klamm_primitives::{BrokerEpoch, BrokerId, Uuid};
+use klamm_primitives::{BrokerEpoch, BrokerId, TopicId, TopicPartition, Uuid};
 use klamm_replica::TopicSettingsSource;
-use tracing::{debug, error, warn};
+use tracing::{debug, error, info, warn};
 
 use super::health::Health;
 use crate::machine::Machine;
@@ -20,6 +22,9 @@ use crate::node::Node;
 use crate::settings::Settings;
 use crate::start_error::StartError;
 use crate::topic_configs::TopicConfigs;
+
+/// The directory of the metadata log, within that of the setting.
+const METADATA_DIRECTORY: &str = "klamm-metadata";
 
 /// The log directories of a broker, and the threads that serve them.
 pub(super) struct Storage<D: Disk> {
@@ -67,7 +72,7 @@ impl<D: Disk> Storage<D> {
             health.directory_was_offline();
         }
         let logs = Arc::new(opened.manager);
-        refuse_foreign(&logs, image)?;
+        sort_out(&logs, image, settings.node_id, machine.clock.now())?;
         let mut storage = Self {
             durability: Durability::start(Arc::clone(&logs), SYNC_THREADS)?,
             housekeeping: None,
@@ -171,41 +176,94 @@ fn events<D: Disk, C: Clock>(
     })
 }
 
-/// A cluster without any metadata has deleted nothing, so partitions that are there are somebody
-/// else's. One that has metadata may have been stopped between deleting a topic and its files:
-/// what it does not know is left as it is, and told.
-fn refuse_foreign<D: Disk>(logs: &LogManager<D>, image: &MetadataImage) -> Result<(), StartError> {
-    let is_new = image.brokers().next().is_none() && image.topic_count() == 0;
+/// What a log that is found is, by the metadata.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Found {
+    /// It is to be here.
+    Placed,
+    /// Its topic was deleted or its replica moved away, and the broker was stopped before the files
+    /// were gone.
+    LeftOver,
+    /// Nothing is known of it.
+    Foreign,
+}
+
+/// Deletes what is left of partitions that the cluster has deleted or moved away, and refuses what
+/// it does not know: that is left as it is, and nothing is deleted then. (RE-019)
+fn sort_out<D: Disk>(
+    logs: &LogManager<D>,
+    image: &MetadataImage,
+    broker: BrokerId,
+    now: Instant,
+) -> Result<(), StartError> {
+    let deleted: HashSet<TopicId> = image.deleted_topics().collect();
+    let (mut left_over, mut foreign) = (Vec::new(), Vec::new());
     for log in logs.all() {
-        let id = log.topic_id();
-        let known = image.topic(&log.partition().topic);
-        if known.is_some_and(|topic| id.is_none_or(|id| id == topic.id)) {
-            continue;
+        match found(log.partition(), log.topic_id(), image, &deleted, broker) {
+            Found::Placed => {}
+            Found::LeftOver => left_over.push(log),
+            Found::Foreign => foreign.push(log),
         }
-        let (partition, directory) = (log.partition(), log.log_directory());
-        if is_new {
-            logs.stop(BrokerEpoch::NONE);
-            return Err(StartError::ForeignLogs {
-                directory: directory.to_owned(),
-                partition: partition.to_string(),
-            });
+    }
+    foreign.sort_by(|a, b| a.partition().cmp(b.partition()));
+    if let Some(log) = foreign.first() {
+        let error = StartError::ForeignLogs {
+            directory: log.log_directory().to_owned(),
+            partition: log.partition().to_string(),
+            others: foreign.len() - 1,
+        };
+        logs.stop(BrokerEpoch::NONE);
+        return Err(error);
+    }
+    for log in left_over {
+        let (partition, directory) = (log.partition(), log.log_directory().display());
+        match logs.delete(partition, now) {
+            Ok(()) => info!(%partition, %directory, "deleted what was left of a partition"),
+            Err(error) => warn!(%partition, %directory, %error, "left-over of a partition stays"),
         }
-        let directory = directory.display();
-        warn!(%partition, %directory, "log of a topic that the cluster does not know, left as it is");
     }
     Ok(())
 }
 
-/// The id of the cluster that the directories belong to; a new one if they belong to none.
+fn found(
+    partition: &TopicPartition,
+    id: Option<TopicId>,
+    image: &MetadataImage,
+    deleted: &HashSet<TopicId>,
+    broker: BrokerId,
+) -> Found {
+    let topic = image.topic(&partition.topic);
+    let Some(topic) = topic.filter(|topic| id.is_none_or(|id| id == topic.id)) else {
+        let was_deleted = id.is_some_and(|id| deleted.contains(&id));
+        return if was_deleted {
+            Found::LeftOver
+        } else {
+            Found::Foreign
+        };
+    };
+    match topic.partition(partition.partition) {
+        Some(known) if known.is_replica(broker) => Found::Placed,
+        Some(_) => Found::LeftOver,
+        None => Found::Foreign,
+    }
+}
+
+/// The id of the cluster that the directories and the metadata log belong to; a new one if they
+/// belong to none.
 ///
 /// # Errors
-/// [`StartError::Owner`], [`StartError::TwoClusters`].
+/// [`StartError::Owner`], [`StartError::Quorum`], [`StartError::TwoClusters`].
 pub(super) fn cluster_id<N, D: Disk, C>(
     machine: &Machine<N, D, C>,
     settings: &Settings,
 ) -> Result<String, StartError> {
     let logs = &settings.logs;
-    let mut found: Option<(&Path, String)> = None;
+    let metadata = metadata_log(settings);
+    let named = cluster_of(&machine.disk, &metadata).map_err(|source| StartError::Quorum {
+        directory: metadata.clone(),
+        source,
+    })?;
+    let mut found = named.map(|cluster| (&*metadata, cluster));
     for path in std::iter::once(&logs.metadata_directory).chain(&logs.directories) {
         let Some(cluster) = MetaProperties::read(&machine.disk, path)?.and_then(|it| it.cluster_id)
         else {
@@ -228,4 +286,9 @@ pub(super) fn cluster_id<N, D: Disk, C>(
         Some((_, id)) => Ok(id),
         None => Ok(Uuid::from_random((machine.random)()).to_string()),
     }
+}
+
+/// Where the metadata log is.
+pub(super) fn metadata_log(settings: &Settings) -> PathBuf {
+    settings.logs.metadata_directory.join(METADATA_DIRECTORY)
 }

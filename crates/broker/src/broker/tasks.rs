@@ -12,6 +12,7 @@ use std::time::Instant;
 use klamm_controller::{Heartbeat, HeartbeatAnswer, HeartbeatError, MetadataImage};
 use klamm_io::{Clock, Disk};
 use klamm_network::RequestChannel;
+use klamm_replica::Applied;
 use tokio::sync::oneshot;
 use tracing::{error, info, warn};
 
@@ -36,17 +37,29 @@ pub(super) async fn follow_metadata<D: Disk, C: Clock>(
 pub(super) fn apply<D: Disk, C: Clock>(node: &Node<D, C>, image: &Arc<MetadataImage>) {
     let (applied, then) = node.replicas.apply(image, node.now());
     node.follow_up(then);
+    tell(&applied);
+    for partition in &applied.removed {
+        info!(%partition, "partition removed");
+    }
+    node.applied.reached(image.offset());
+}
+
+fn tell(applied: &Applied) {
     for (partition, reason) in &applied.not_taken {
         let error = reason as &dyn Error;
         error!(%partition, error, "partition cannot be served");
     }
-    for partition in &applied.removed {
-        info!(%partition, "partition removed");
-    }
-    node.applied.send_replace(image.offset());
 }
 
-/// Lets requests expire in time, and looks at in-sync sets.
+/// Tries partitions again that could not be served. Blocks on the disk where it is time for that.
+fn retry<D: Disk, C: Clock>(node: &Node<D, C>) {
+    let (applied, then) = node.replicas.retry(node.now());
+    node.follow_up(then);
+    tell(&applied);
+}
+
+/// Lets requests expire in time, looks at in-sync sets, and tries partitions again that could not be
+/// served.
 pub(super) async fn expire<D: Disk, C: Clock>(
     node: Arc<Node<D, C>>,
     channel: RequestChannel<D::File>,
@@ -64,6 +77,7 @@ pub(super) async fn expire<D: Disk, C: Clock>(
             let now = advancing.clock.now();
             advancing.replicas.advance(now, &mut finished);
             advancing.settle(finished);
+            retry(&advancing);
         })
         .await;
     }

@@ -4,8 +4,8 @@
 //! tells where logs part ways, v13 names topics by id, v15 moves the follower's id, v16 tells where
 //! the leader has gone.
 //!
-//! Differs from Apache Kafka: no session is ever made. A client that asks for one is answered in
-//! full and told session 0, as by a broker whose room for sessions is used up.
+//! Within a session (see [`crate::fetch_sessions`]) all partitions are read that it has, and what is
+//! no news is left out of the answer. Differs from Apache Kafka: nowhere known.
 
 mod response;
 
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use klamm_controller::{ConfigResource, MetadataImage};
 use klamm_io::{Clock, Disk, DiskFile};
-use klamm_network::{ListenerName, Parked};
+use klamm_network::{ListenerName, Parked, Peer};
 use klamm_primitives::{BrokerEpoch, BrokerId, LeaderEpoch, Offset};
 use klamm_replica::{FetchOutcome, FetchPartition, FetchRequest, Fetcher, PartitionFetched};
 use klamm_wire::ErrorCode;
@@ -23,6 +23,7 @@ use klamm_wire::messages::fetch as wire;
 use self::response::{Answer, response};
 use super::Ticket;
 use crate::call::{Call, ParkedCall};
+use crate::fetch_sessions::{Manner, SessionUse};
 use crate::layout::{Layout, Named};
 use crate::node::Node;
 use crate::settings::topics;
@@ -41,34 +42,59 @@ pub(crate) struct Waiting<F> {
     call: ParkedCall<F>,
     layout: Layout,
     listener: ListenerName,
+    session: SessionUse,
 }
 
 impl<F: DiskFile> Waiting<F> {
     /// Answers with what was found in the partitions that were passed on.
-    pub(crate) fn answer(self, image: &MetadataImage, results: Vec<PartitionFetched<F>>) {
+    pub(crate) fn answer<D: Disk<File = F>, C: Clock>(
+        self,
+        node: &Node<D, C>,
+        results: Vec<PartitionFetched<F>>,
+    ) {
         let version = self.call.head.version;
-        let listener = self.listener.as_str();
-        let Answer { message, files } = response(&self.layout, results, image, listener, version);
+        let (image, listener) = (node.image(), self.listener.as_str());
+        let answer = response(&self.layout, results, &image, listener, version);
+        let Answer { message, files } = within_session(node, self.session, answer);
         self.call.answer_with_files(&message, files);
+    }
+}
+
+impl<F> Waiting<F> {
+    /// The number of the connection that it came by.
+    pub(crate) fn connection_index(&self) -> Option<u64> {
+        self.call.connection_index()
+    }
+
+    /// Whether whoever asked is still there.
+    pub(crate) fn peer(&self) -> Peer {
+        self.call.peer()
     }
 }
 
 pub(super) fn handle<D: Disk, C: Clock>(node: &Arc<Node<D, C>>, call: Call<D::File>) {
     let version = call.version();
-    let Some((call, request)) = call.decode::<wire::FetchRequest>() else {
+    let Some((call, mut request)) = call.decode::<wire::FetchRequest>() else {
         return;
     };
-    if request.session_epoch > 0 {
-        // A later request of a session that this broker does not have.
-        call.answer(&wire::FetchResponse {
-            error_code: ErrorCode::FETCH_SESSION_ID_NOT_FOUND,
-            ..wire::FetchResponse::default()
-        });
-        return;
-    }
+    let fetcher = fetcher(&request, version);
+    let now = node.clock.now();
+    let manner = Manner {
+        uses_ids: version >= IDS_SINCE,
+        is_follower: matches!(fetcher, Fetcher::Follower { .. }),
+    };
+    let session = match node.fetch_sessions.begin(&mut request, manner, now) {
+        Ok(session) => session,
+        Err(error_code) => {
+            call.answer(&wire::FetchResponse {
+                error_code,
+                ..wire::FetchResponse::default()
+            });
+            return;
+        }
+    };
     let image = node.image();
     let (layout, partitions) = lay_out(node, &image, &request, version);
-    let fetcher = fetcher(&request, version);
     let bytes_max = match fetcher {
         Fetcher::Follower { .. } => limit(request.max_bytes),
         Fetcher::Consumer | Fetcher::CommittedConsumer => {
@@ -88,11 +114,11 @@ pub(super) fn handle<D: Disk, C: Clock>(node: &Arc<Node<D, C>>, call: Call<D::Fi
         max_bytes: bytes_max,
         partitions,
     };
-    let (outcome, then) = node.replicas.fetch(fetch, node.clock.now());
+    let (outcome, then) = node.replicas.fetch(fetch, now);
     match outcome {
         FetchOutcome::Done(results) => {
-            let Answer { message, files } =
-                response(&layout, results, &image, call.listener(), version);
+            let answer = response(&layout, results, &image, call.listener(), version);
+            let Answer { message, files } = within_session(node, session, answer);
             call.answer_with_files(&message, files);
         }
         FetchOutcome::Waits(wait) => {
@@ -100,6 +126,7 @@ pub(super) fn handle<D: Disk, C: Clock>(node: &Arc<Node<D, C>>, call: Call<D::Fi
                 listener: call.request.context.listener.clone(),
                 call: call.park(Parked::Other),
                 layout,
+                session,
             };
             let mut finished = Vec::new();
             node.replicas
@@ -108,6 +135,20 @@ pub(super) fn handle<D: Disk, C: Clock>(node: &Arc<Node<D, C>>, call: Call<D::Fi
         }
     }
     node.follow_up(then);
+}
+
+/// Leaves of an answer what its fetcher does not know yet.
+fn within_session<D: Disk, C: Clock>(
+    node: &Node<D, C>,
+    session: SessionUse,
+    mut answer: Answer<D::File>,
+) -> Answer<D::File> {
+    node.fetch_sessions
+        .finish(session, &mut answer.message, node.clock.now());
+    if answer.message.responses.is_empty() {
+        answer.files.clear();
+    }
+    answer
 }
 
 /// Who fetches, and so how far is read.

@@ -33,6 +33,11 @@ pub(super) fn handle<D: Disk, C: Clock>(node: &Arc<Node<D, C>>, call: Call<D::Fi
     let call = call.park(Parked::Other);
     let node = Arc::clone(node);
     node.clone().runtime.spawn(async move {
+        let _turn = node.producer_ids.turn_to_ask().await;
+        if let Some(id) = node.producer_ids.take() {
+            call.answer(&given(id));
+            return;
+        }
         let request = AllocateProducerIds {
             broker: node.id(),
             epoch: node.epoch(),

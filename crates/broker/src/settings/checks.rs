@@ -3,6 +3,13 @@
 use super::error::SettingsError;
 use super::values::Values;
 
+/// What the checks leave no other way to follow than this broker does: it is what they ask for.
+pub(super) const HONOURED: [&str; 3] = [
+    "process.roles",
+    "controller.quorum.voters",
+    "controller.quorum.bootstrap.servers",
+];
+
 /// Looks at all pairs of settings that must go together.
 ///
 /// # Errors

@@ -130,6 +130,12 @@ pub(super) const fn int_within(min: i64, max: i64) -> Kind {
     Kind::Number { width, min, max }
 }
 
+/// How many threads, `min` or more. Apache Kafka has no upper bound, and fails where the machine
+/// has one.
+pub(super) const fn threads(min: i64) -> Kind {
+    int_within(min, 1024)
+}
+
 /// A whole number of 16 bits, `min` or more.
 pub(super) const fn short(min: i64) -> Kind {
     let (width, max) = (Width::Short, i16::MAX as i64);

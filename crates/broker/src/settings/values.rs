@@ -17,6 +17,9 @@ use super::sources::{Given, Origin};
 /// Stands before the settings of one listener.
 const LISTENER_PREFIX: &str = "listener.name.";
 
+/// What is done from time to time is done no more often than this.
+const INTERVAL_MIN: Duration = Duration::from_millis(10);
+
 /// What a listener may have a value of its own for.
 const OF_LISTENERS: [&str; 2] = ["max.connections", "max.connection.creation.rate"];
 
@@ -47,14 +50,21 @@ const FOREIGN: [&str; 11] = [
 /// All settings with their values.
 ///
 /// Which of them are read is noted, so that one that was given and has no effect can be
-/// [reported](Self::without_effect).
+/// [reported](Self::concerns), with what else is to be said of them.
 #[derive(Debug, Clone)]
 pub struct Values {
     entries: BTreeMap<&'static str, Entry>,
     /// By the listener's name in small letters, then by the setting's.
     of_listeners: BTreeMap<(String, &'static str), Entry>,
     /// Shared by clones. Held for an addition or a look.
-    read: Arc<Mutex<BTreeSet<&'static str>>>,
+    notes: Arc<Mutex<Notes>>,
+}
+
+/// What reading settings has shown.
+#[derive(Debug, Default)]
+struct Notes {
+    read: BTreeSet<&'static str>,
+    concerns: BTreeMap<&'static str, Concern>,
 }
 
 /// A setting's value.
@@ -68,34 +78,49 @@ pub struct Entry {
     pub origin: Origin,
 }
 
-/// Something given that has no effect. The broker starts all the same.
+/// Something given that has no effect, or another than might be thought. The broker starts all the
+/// same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
     /// The setting.
     pub name: String,
     /// Where it was given.
     pub origin: Origin,
-    /// Why it has none.
-    pub reason: NoEffect,
+    /// What is to be said of it.
+    pub reason: Concern,
 }
 
-/// Why a setting has no effect.
+/// Why a setting is warned of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NoEffect {
+pub enum Concern {
     /// Nobody knows the name.
     Unknown,
     /// Apache Kafka knows it, Klamm does not use it.
     NotUsed,
     /// It is for users and clients, and set while running.
     ForEntities,
+    /// Something would be done without a pause.
+    TooOften,
+    /// A heartbeat that is a little late would be too late.
+    HardlyBeats,
+    /// It asks for more brokers than there are.
+    TooManyReplicas,
 }
 
-impl fmt::Display for NoEffect {
+impl fmt::Display for Concern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Unknown => "unknown setting",
             Self::NotUsed => "setting is not used by klamm",
             Self::ForEntities => "setting is for users and clients, not for a broker",
+            Self::TooOften => "shortest interval is 10 ms, which is taken instead",
+            Self::HardlyBeats => {
+                "is more than half of broker.session.timeout.ms, so a late heartbeat fences the broker"
+            }
+            Self::TooManyReplicas => {
+                "this cluster has one broker, so a topic that is created without a number of \
+                 replicas, as on first use, will be refused"
+            }
         })
     }
 }
@@ -132,7 +157,7 @@ impl Values {
         Self {
             entries: catalogue::all().map(entry).collect(),
             of_listeners: BTreeMap::new(),
-            read: Arc::default(),
+            notes: Arc::default(),
         }
     }
 
@@ -145,12 +170,12 @@ impl Values {
         };
         match catalogue::find(&name) {
             Some(setting) if setting.change == Change::Entity => {
-                warnings.push(warning(given, NoEffect::ForEntities));
+                warnings.push(warning(given, Concern::ForEntities));
             }
             Some(setting) => {
                 let unused = listener.is_some() && !OF_LISTENERS.contains(&setting.name);
                 if unused {
-                    warnings.push(warning(given.clone(), NoEffect::NotUsed));
+                    warnings.push(warning(given.clone(), Concern::NotUsed));
                 }
                 let entry = check(setting, given)?;
                 match listener {
@@ -169,9 +194,9 @@ impl Values {
                 });
             }
             None if FOREIGN.iter().any(|it| name.starts_with(it)) => {
-                warnings.push(warning(given, NoEffect::NotUsed));
+                warnings.push(warning(given, Concern::NotUsed));
             }
-            None => warnings.push(warning(given, NoEffect::Unknown)),
+            None => warnings.push(warning(given, Concern::Unknown)),
         }
         Ok(())
     }
@@ -194,7 +219,7 @@ impl Values {
     /// # Panics
     /// If the catalogue has no such setting.
     pub fn entry(&self, name: &'static str) -> &Entry {
-        self.read.lock().insert(name);
+        self.notes.lock().read.insert(name);
         self.entries
             .get(name)
             .expect("the catalogue has the setting")
@@ -207,7 +232,7 @@ impl Values {
 
     /// A setting's value for one listener: its own, else that for all.
     pub fn listener_entry(&self, listener: &str, name: &'static str) -> &Entry {
-        self.read.lock().insert(name);
+        self.notes.lock().read.insert(name);
         let own = self
             .of_listeners
             .get(&(listener.to_ascii_lowercase(), name));
@@ -224,19 +249,45 @@ impl Values {
         self.entry(name).origin.clone()
     }
 
-    /// What was given, is known, and was not read until now.
-    pub fn without_effect(&self) -> Vec<Warning> {
-        let read = self.read.lock();
-        let unread = self
-            .entries
-            .iter()
-            .filter(|(name, entry)| entry.origin != Origin::Default && !read.contains(*name));
-        let warning = |(name, entry): (&&'static str, &Entry)| Warning {
-            name: (*name).to_owned(),
-            origin: entry.origin.clone(),
-            reason: NoEffect::NotUsed,
-        };
-        unread.map(warning).collect()
+    /// The same settings for somebody whose reading gives none of them an effect, as a check of
+    /// whether they go together.
+    #[must_use]
+    pub(super) fn unnoted(&self) -> Self {
+        Self {
+            notes: Arc::default(),
+            ..self.clone()
+        }
+    }
+
+    /// Notes that a setting has its effect, as this broker cannot be other than it asks for.
+    pub(super) fn honour(&self, name: &'static str) {
+        self.notes.lock().read.insert(name);
+    }
+
+    /// Notes what is to be said of a setting.
+    pub(super) fn note(&self, name: &'static str, concern: Concern) {
+        self.notes.lock().concerns.insert(name, concern);
+    }
+
+    /// What is to be said of settings that were given and are known: that nobody has read them
+    /// until now, or what was found when they were read.
+    pub fn concerns(&self) -> Vec<Warning> {
+        let notes = self.notes.lock();
+        let given = self.entries.iter();
+        let given = given.filter(|(_, entry)| entry.origin != Origin::Default);
+        let warnings = given.filter_map(|(name, entry)| {
+            let reason = match notes.concerns.get(name) {
+                Some(concern) => *concern,
+                None if notes.read.contains(name) => return None,
+                None => Concern::NotUsed,
+            };
+            Some(Warning {
+                name: (*name).to_owned(),
+                origin: entry.origin.clone(),
+                reason,
+            })
+        });
+        warnings.collect()
     }
 
     /// A yes or no.
@@ -277,10 +328,20 @@ impl Values {
         Duration::from_millis(self.number(name).map_or(0, clamped))
     }
 
-    /// Milliseconds, of which the greatest number means "never".
-    pub fn millis_unless_endless(&self, name: &'static str) -> Option<Duration> {
-        let ms = self.number(name).filter(|ms| *ms < i64::MAX)?;
-        Some(Duration::from_millis(clamped(ms)))
+    /// Milliseconds between two times at which something is done: no fewer than would keep a
+    /// processor busy with it.
+    pub fn interval(&self, name: &'static str) -> Duration {
+        let given = self.millis(name);
+        if given < INTERVAL_MIN {
+            self.note(name, Concern::TooOften);
+        }
+        given.max(INTERVAL_MIN)
+    }
+
+    /// As [`Self::interval`], where the greatest number means "never".
+    pub fn interval_unless_endless(&self, name: &'static str) -> Option<Duration> {
+        let is_endless = self.number(name) == Some(i64::MAX);
+        (!is_endless).then(|| self.interval(name))
     }
 
     /// A number with a fraction that there is.
@@ -379,7 +440,7 @@ fn is_guard(name: &str) -> bool {
     GUARDS.iter().any(|it| name.starts_with(it)) || name == "principal.builder.class"
 }
 
-fn warning(given: Given, reason: NoEffect) -> Warning {
+fn warning(given: Given, reason: Concern) -> Warning {
     Warning {
         name: given.name,
         origin: given.origin,
@@ -415,7 +476,7 @@ mod tests {
     fn a_value_out_of_range_is_named_with_its_place() {
         assert_eq!(
             refused("num.io.threads=0"),
-            "--set: num.io.threads is \"0\", expected a whole number from 1 to 2147483647"
+            "--set: num.io.threads is \"0\", expected a whole number from 1 to 1024"
         );
         let line = Given {
             name: "log.segment.bytes".to_owned(),
@@ -482,18 +543,14 @@ mod tests {
             .map(|it| (it.name.as_str(), it.reason))
             .collect();
         let wanted = [
-            ("log.segment.byte", NoEffect::Unknown),
-            ("nonsense", NoEffect::Unknown),
-            ("producer_byte_rate", NoEffect::ForEntities),
-            ("zookeeper.connect", NoEffect::NotUsed),
+            ("log.segment.byte", Concern::Unknown),
+            ("nonsense", Concern::Unknown),
+            ("producer_byte_rate", Concern::ForEntities),
+            ("zookeeper.connect", Concern::NotUsed),
         ];
         assert_eq!(shown, wanted);
         assert_eq!(values.whole::<i32>("num.partitions"), 2);
-        let unread: Vec<_> = values
-            .without_effect()
-            .into_iter()
-            .map(|it| it.name)
-            .collect();
+        let unread: Vec<_> = values.concerns().into_iter().map(|it| it.name).collect();
         assert_eq!(unread, ["group.max.size"]);
     }
 

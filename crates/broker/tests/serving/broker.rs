@@ -77,6 +77,11 @@ impl TestBroker {
         self.broker.as_ref().unwrap().address(LISTENER).unwrap()
     }
 
+    /// How many fetches wait.
+    pub(crate) fn waiting_fetches(&self) -> usize {
+        self.broker.as_ref().unwrap().waiting().fetches
+    }
+
     pub(crate) fn connect(&self) -> WireClient {
         WireClient::connect(self.address()).unwrap()
     }

@@ -99,31 +99,63 @@ fn leader_epochs_of_the_request_are_checked() {
     assert_eq!(answer.node_endpoints[0].node_id.get(), 1);
 }
 
-/// Covers AP-030, AP-032, AP-033, AP-034.
+/// Covers AP-030, AP-032, AP-033, AP-034, AP-035, AP-036, B3.4.
 #[test]
-fn sessions_are_answered_in_full_and_none_is_made() {
+fn a_session_tells_each_thing_once() {
     let broker = TestBroker::start(&[]);
     let mut client = broker.connect();
-    create_topic(&mut client, "t", 1, &[]);
-    let mut answer = |session_id, session_epoch| {
-        let request = FetchRequest {
-            session_id,
-            session_epoch,
-            ..fetch_request("t", TopicId::ZERO, 0, 0)
+    let id = create_topic(&mut client, "t", 2, &[]);
+    let both = |offset: i64| {
+        let mut request = fetch_request("t", id, 0, 0);
+        let mut second = request.topics[0].partitions[0].clone();
+        second.partition = PartitionIndex::new(1);
+        second.fetch_offset = Offset::new(offset);
+        request.topics[0].partitions.push(second);
+        request
+    };
+    for version in [7, 12, 13, 18] {
+        let mut ask = |session_id, session_epoch, request: FetchRequest| {
+            let request = FetchRequest {
+                session_id,
+                session_epoch,
+                ..request
+            };
+            let answer = client.call(&request, version).unwrap();
+            let partitions = answer.responses.into_iter().flat_map(|it| it.partitions);
+            (
+                answer.error_code,
+                answer.session_id,
+                partitions.collect::<Vec<_>>(),
+            )
         };
-        let answer = client.call(&request, 12).unwrap();
-        (answer.error_code, answer.session_id, answer.responses.len())
-    };
-    assert_eq!(answer(0, 0), (ErrorCode::NONE, 0, 1));
-    assert_eq!(answer(0, -1), (ErrorCode::NONE, 0, 1));
-    assert_eq!(answer(5, -1), (ErrorCode::NONE, 0, 1));
-    assert_eq!(answer(5, 0), (ErrorCode::NONE, 0, 1));
-    assert_eq!(answer(5, 1), (ErrorCode::FETCH_SESSION_ID_NOT_FOUND, 0, 0));
-    let nothing = FetchRequest {
-        max_wait_ms: 60_000,
-        ..FetchRequest::default()
-    };
-    assert!(client.call(&nothing, 12).unwrap().responses.is_empty());
+        let none = || FetchRequest {
+            topics: Vec::new(),
+            ..both(0)
+        };
+        let (code, session, all) = ask(0, 0, both(0));
+        assert!(code.is_none() && session > 0);
+        assert_eq!(all.len(), 2);
+        let end = all[1].high_watermark.get();
+        // There is nothing new, but for the records of the rounds before, which were not taken.
+        let (_, _, news) = ask(session, 1, both(end));
+        assert_eq!(news, []);
+        produce(&mut broker.connect(), "t", 1, -1, batch(&["a"]));
+        let (code, same, news) = ask(session, 2, none());
+        assert_eq!((code, same), (ErrorCode::NONE, session));
+        assert_eq!(news.len(), 1);
+        assert_eq!(values(&news[0]), [(end, "a".to_owned())]);
+        let (code, _, _) = ask(session, 2, none());
+        assert_eq!(code, ErrorCode::INVALID_FETCH_SESSION_EPOCH);
+        let (_, closed, all) = ask(session, -1, both(end));
+        assert_eq!((closed, all.len()), (0, 2));
+        let (code, _, _) = ask(session, 3, none());
+        assert_eq!(code, ErrorCode::FETCH_SESSION_ID_NOT_FOUND);
+        let nothing = FetchRequest {
+            max_wait_ms: 60_000,
+            ..none()
+        };
+        assert_eq!(ask(0, -1, nothing), (ErrorCode::NONE, 0, vec![]));
+    }
 }
 
 /// Covers AP-021, AP-022, AP-031, C107.
@@ -293,4 +325,44 @@ fn ap_062_records_are_deleted_before_an_offset() {
     assert_eq!(delete("none", 0), (3, -1));
     assert_eq!(delete("t", -1), (0, 3));
     assert_eq!(list(&mut client, -2, 7).2, 3);
+}
+
+#[test]
+fn ap_020_partitions_are_served_and_answered_in_the_order_of_the_request() {
+    let broker = TestBroker::start(&[]);
+    let mut client = broker.connect();
+    create_topic(&mut client, "t", 3, &[]);
+    create_topic(&mut client, "s", 1, &[]);
+    for (topic, partition) in [("t", 0), ("t", 1), ("t", 2), ("s", 0)] {
+        produce(&mut client, topic, partition, -1, batch(&["a"]));
+    }
+    let order = [("t", 2), ("s", 0), ("t", 0), ("t", 1)];
+    let mut request = fetch_request("t", TopicId::ZERO, 0, 0);
+    request.topics = order
+        .map(|(topic, partition)| {
+            let mut one = fetch_request(topic, TopicId::ZERO, partition, 0);
+            one.topics.remove(0)
+        })
+        .to_vec();
+    // There is room for one batch, and the first in the request gets it.
+    request.max_bytes = 1;
+    for first in 0..order.len() {
+        request.topics.rotate_left(usize::from(first > 0));
+        let answer = client.call(&request, 12).unwrap();
+        let told = answer.responses.iter();
+        let told: Vec<_> = told
+            .map(|it| (it.topic.to_string(), it.partitions[0].partition_index))
+            .collect();
+        let asked = request.topics.iter();
+        let asked: Vec<_> = asked
+            .map(|it| (it.topic.to_string(), it.partitions[0].partition))
+            .collect();
+        assert_eq!(told, asked);
+        let found: Vec<_> = answer
+            .responses
+            .iter()
+            .map(|it| values(&it.partitions[0]).len())
+            .collect();
+        assert_eq!(found, [1, 0, 0, 0]);
+    }
 }

@@ -5,6 +5,8 @@ mod wire_client;
 
 mod broker;
 mod fetching;
+mod leaving;
+mod left_overs;
 mod metadata;
 mod producing;
 mod starting;

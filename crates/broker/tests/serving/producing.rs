@@ -216,3 +216,27 @@ fn records_that_must_be_synced_first_are_acknowledged_when_they_are() {
         }
     }
 }
+
+/// However many ask at once, the controller gives one block to all of them.
+#[test]
+fn producers_that_come_together_get_their_ids_from_one_block() {
+    let broker = TestBroker::start(&[]);
+    let mut clients: Vec<_> = (0..20).map(|_| broker.connect()).collect();
+    let request = InitProducerIdRequest {
+        transactional_id: None,
+        ..InitProducerIdRequest::default()
+    };
+    let asked: Vec<_> = clients
+        .iter_mut()
+        .map(|client| client.send(&request, 4).unwrap())
+        .collect();
+    let ids = clients.iter_mut().zip(asked).map(|(client, id)| {
+        let answer = client.receive::<InitProducerIdRequest>(id, 4).unwrap();
+        assert!(answer.error_code.is_none());
+        answer.producer_id.get()
+    });
+    let ids: std::collections::BTreeSet<_> = ids.collect();
+    assert_eq!(ids.len(), 20, "no id is given twice");
+    let span = ids.last().unwrap() - ids.first().unwrap();
+    assert_eq!(span, 19, "and none is left out");
+}

@@ -51,12 +51,17 @@ fn a_directory_that_is_in_use_is_refused() {
     let Err(error) = TestBroker::start_in(broker.path(), &[]) else {
         panic!("two brokers in one directory");
     };
-    let shown = error.to_string();
-    assert!(
-        shown.contains(&broker.path().display().to_string()),
-        "{shown}"
+    let path = broker.path().display();
+    assert_eq!(
+        error.to_string(),
+        format!("{path} is in use by another process")
     );
     drop(first);
+    let Err(error) = TestBroker::start_in(broker.path(), &["node.id=2"]) else {
+        panic!("another node in the directory");
+    };
+    let wanted = format!("{path} belongs to node 1, and node.id is 2");
+    assert_eq!(error.to_string(), wanted);
     TestBroker::start_in(broker.path(), &[]).unwrap();
 }
 
@@ -69,6 +74,8 @@ fn a_port_that_is_taken_is_refused_and_everything_let_go() {
         panic!("two listeners on one port");
     };
     assert!(matches!(error, StartError::Network(_)), "{error}");
+    let left = std::fs::read_dir(directory.path()).unwrap().count();
+    assert_eq!(left, 0, "nothing was made in vain");
     TestBroker::start_in(directory.path(), &[]).unwrap();
 }
 

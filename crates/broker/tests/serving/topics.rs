@@ -6,9 +6,12 @@ use klamm_wire::messages::create_topics::{
     CreatableReplicaAssignment, CreatableTopic, CreateTopicsRequest,
 };
 use klamm_wire::messages::delete_topics::{DeleteTopicState, DeleteTopicsRequest};
+use klamm_wire::messages::describe_cluster::DescribeClusterRequest;
 use klamm_wire::messages::describe_configs::{
-    DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResult,
+    DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResourceResult,
+    DescribeConfigsResult,
 };
+use klamm_wire::messages::metadata::{MetadataRequest, MetadataRequestTopic};
 
 use crate::broker::{TestBroker, batch, create_topic, fetch, produce, try_create_topic, values};
 use crate::wire_client::WireClient;
@@ -251,4 +254,131 @@ fn settings_are_told_with_where_they_come_from() {
     ] {
         assert_eq!(configs(&mut client, kind, name).error_code, wanted);
     }
+}
+
+/// Covers AP-090: what a request leaves out, by a null or because its version has no field for it,
+/// is what the protocol has for default.
+#[test]
+fn ap_090_what_a_request_leaves_out_has_its_default() {
+    let broker = TestBroker::start(&[]);
+    let mut client = broker.connect();
+    let metadata = |name: &'static str, allow_auto_topic_creation| MetadataRequest {
+        topics: Some(vec![MetadataRequestTopic {
+            name: Some(name.into()),
+            ..MetadataRequestTopic::default()
+        }]),
+        allow_auto_topic_creation,
+        ..MetadataRequest::default()
+    };
+    // Before version 4 nobody can say whether topics may be created; they may.
+    let told = client.call(&metadata("made", true), 1).unwrap();
+    assert_eq!(told.topics[0].error_code, ErrorCode::NONE);
+    let told = client.call(&metadata("not-made", false), 4).unwrap();
+    let unknown = ErrorCode::UNKNOWN_TOPIC_OR_PARTITION;
+    assert_eq!(told.topics[0].error_code, unknown);
+    let all = MetadataRequest {
+        topics: None,
+        ..MetadataRequest::default()
+    };
+    for version in 1..=12 {
+        let told = client.call(&all, version).unwrap();
+        assert_eq!(told.topics.len(), 1, "null is all, in version {version}");
+    }
+
+    // The numbers of partitions and replicas are the broker's to say.
+    let left_out = CreatableTopic {
+        num_partitions: -1,
+        replication_factor: -1,
+        ..topic("left-out")
+    };
+    let request = CreateTopicsRequest {
+        topics: vec![left_out],
+        ..CreateTopicsRequest::default()
+    };
+    let told = client.call(&request, 5).unwrap();
+    let numbers = (
+        told.topics[0].num_partitions,
+        told.topics[0].replication_factor,
+    );
+    assert_eq!(numbers, (1, 1));
+
+    let settings = DescribeConfigsRequest {
+        resources: vec![DescribeConfigsResource {
+            resource_type: 2,
+            resource_name: "made".into(),
+            configuration_keys: None,
+            ..DescribeConfigsResource::default()
+        }],
+        ..DescribeConfigsRequest::default()
+    };
+    for version in 1..=4 {
+        let told = client.call(&settings, version).unwrap();
+        let configs = &told.results[0].configs;
+        assert!(configs.len() > 20, "null is all, in version {version}");
+        let is_bare = |it: &DescribeConfigsResourceResult| {
+            it.synonyms.is_empty() && it.documentation.is_none()
+        };
+        assert!(configs.iter().all(is_bare), "version {version}");
+    }
+}
+
+/// Covers AP-091.
+#[test]
+fn ap_091_who_is_not_throttled_is_told_no_time() {
+    let broker = TestBroker::start(&[]);
+    let mut client = broker.connect();
+    let mut told = Vec::new();
+    for version in 2..=7 {
+        let request = CreateTopicsRequest {
+            topics: vec![topic("t")],
+            ..CreateTopicsRequest::default()
+        };
+        told.push(client.call(&request, version).unwrap().throttle_time_ms);
+    }
+    for version in 3..=12 {
+        let request = MetadataRequest::default();
+        told.push(client.call(&request, version).unwrap().throttle_time_ms);
+    }
+    for version in 1..=4 {
+        let request = DescribeConfigsRequest::default();
+        told.push(client.call(&request, version).unwrap().throttle_time_ms);
+    }
+    for version in 1..=5 {
+        let request = DeleteTopicsRequest {
+            topic_names: vec!["t".into()],
+            timeout_ms: 10_000,
+            ..DeleteTopicsRequest::default()
+        };
+        told.push(client.call(&request, version).unwrap().throttle_time_ms);
+    }
+    let cluster = DescribeClusterRequest::default();
+    told.push(client.call(&cluster, 0).unwrap().throttle_time_ms);
+    assert!(told.iter().all(|time| *time == 0), "{told:?}");
+}
+
+#[test]
+fn many_topics_of_one_request_are_made_together() {
+    let broker = TestBroker::start(&[]);
+    let mut client = broker.connect();
+    let names: Vec<_> = (0..300).map(|number| format!("topic-{number}")).collect();
+    let request = CreateTopicsRequest {
+        topics: names
+            .iter()
+            .map(|name| CreatableTopic {
+                name: name.clone().into(),
+                ..topic("")
+            })
+            .collect(),
+        timeout_ms: 60_000,
+        ..CreateTopicsRequest::default()
+    };
+    let answer = client.call(&request, 7).unwrap();
+    let order: Vec<_> = answer.topics.iter().map(|it| &*it.name).collect();
+    assert_eq!(order, names, "in the order in which they were asked for");
+    assert!(answer.topics.iter().all(|it| it.error_code.is_none()));
+    let answer = produce(&mut client, "topic-299", 0, -1, batch(&["a"]));
+    assert_eq!(answer.error_code, ErrorCode::NONE);
+    let broker = broker.restart();
+    let found = fetch(&mut broker.connect(), "topic-299", 0, 0);
+    assert_eq!(values(&found), [(0, "a".to_owned())]);
 }

@@ -32,7 +32,7 @@ pub enum ConfigError {
     },
     /// An entry of `bootstrap.servers` is wrong, or there is none.
     #[error("bootstrap.servers: {0}")]
-    Bootstrap(#[from] BootstrapError),
+    Bootstrap(BootstrapError),
     /// The setting asks for something that is not there yet; going on without it would promise
     /// what is not kept.
     #[error("{name} = {value} is not supported yet")]
@@ -42,6 +42,13 @@ pub enum ConfigError {
         /// The value.
         value: String,
     },
+}
+
+// The words of the cause are in those of the error: it is not its source, too.
+impl From<BootstrapError> for ConfigError {
+    fn from(error: BootstrapError) -> Self {
+        Self::Bootstrap(error)
+    }
 }
 
 /// What is odd about a setting that was taken all the same.

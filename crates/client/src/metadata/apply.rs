@@ -71,10 +71,11 @@ impl State {
         };
         parts.controller = known_node(response.controller_id, &parts.nodes);
         if asked.is_partial {
-            parts.topics = before.to_parts().topics;
-            parts
-                .topics
-                .retain(|name, _| self.topics.contains_key(name));
+            let kept = before.to_parts();
+            (parts.topics, parts.topic_errors) = (kept.topics, kept.topic_errors);
+            let is_tracked = |name: &Arc<str>| self.topics.contains_key(name);
+            parts.topics.retain(|name, _| is_tracked(name));
+            parts.topic_errors.retain(|name, _| is_tracked(name));
         }
         let mut taken = Taken {
             epochs_count: response_version >= RELIABLE_EPOCHS_SINCE,
@@ -144,9 +145,11 @@ impl State {
         let (name, last_use) = (name.clone(), last_use.clone());
         if !topic.error_code.is_none() {
             parts.topics.remove(&name);
+            parts.topic_errors.insert(name.clone(), topic.error_code);
             self.take_topic_error(&name, topic.error_code, taken);
             return;
         }
+        parts.topic_errors.remove(&name);
         let former = before.topic(&name);
         // An id that differs says that the topic was deleted and made anew: its epochs start
         // again.

@@ -130,13 +130,14 @@ impl NetworkClient {
             bytes = frame.len(),
             "sending"
         );
+        let bytes = frame.len();
         link.last_used = waiting.sent_at;
         link.in_flight.push(waiting);
         self.actions.push(Action::Write {
             connection: link.connection,
             frame,
         });
-        self.counts.count(node, |stats| stats.requests += 1);
+        self.counts.count(node, |stats| stats.requested(bytes));
     }
 
     fn not_sent<R: Request>(

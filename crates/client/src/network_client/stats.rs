@@ -20,6 +20,10 @@ pub struct Stats {
     pub bytes_received: u64,
     /// Requests that were handed to a connection, the client's own included.
     pub requests: u64,
+    /// Bytes of these requests.
+    pub request_bytes: u64,
+    /// The largest of these requests.
+    pub request_bytes_max: u64,
     /// Answers that came.
     pub answers: u64,
     /// Answers that told a throttle time, 0 included.
@@ -34,6 +38,12 @@ impl Stats {
     /// Connections that are up.
     pub const fn connections(&self) -> u64 {
         self.connections_opened - self.connections_closed
+    }
+
+    pub(crate) fn requested(&mut self, bytes: usize) {
+        self.requests += 1;
+        self.request_bytes += bytes as u64;
+        self.request_bytes_max = self.request_bytes_max.max(bytes as u64);
     }
 
     pub(crate) fn throttled(&mut self, time: Duration) {

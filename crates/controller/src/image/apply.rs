@@ -15,8 +15,8 @@ use klamm_wire::metadata::topic::{RemoveTopicRecord, TopicRecord};
 use thiserror::Error;
 
 use super::{
-    BrokerImage, ConfigResource, Endpoint, FeatureRange, MetadataImage, PartitionImage, Recovery,
-    SecurityProtocol, Settings, TopicImage,
+    BrokerImage, ConfigResource, DELETED_TOPICS_MAX, Endpoint, FeatureRange, MetadataImage,
+    PartitionImage, Recovery, SecurityProtocol, Settings, TopicImage,
 };
 
 /// How a [`PartitionChangeRecord`] writes "the leader stays".
@@ -96,6 +96,28 @@ impl MetadataImage {
             next.replay(record, offset)?;
         }
         Ok(next)
+    }
+
+    /// The image that these records make by themselves, as [`MetadataImage::to_records`] has put
+    /// them together.
+    ///
+    /// # Errors
+    /// [`ApplyError`] at the first record that does not fit.
+    pub fn from_records(
+        cluster_id: impl Into<Arc<str>>,
+        records: &[Record],
+        offset: Offset,
+    ) -> Result<Self, ApplyError> {
+        let mut image = Self::new(cluster_id);
+        image.offset = offset;
+        for record in records {
+            match record {
+                // Its creation is not among them: only that it was deleted is still known.
+                Record::RemoveTopicRecord(record) => image.note_deleted(record.topic_id),
+                record => image.replay(record, offset)?,
+            }
+        }
+        Ok(image)
     }
 
     fn replay(&mut self, record: &Record, offset: Offset) -> Result<(), ApplyError> {
@@ -256,7 +278,16 @@ impl MetadataImage {
         self.topic_ids.remove(&topic.name);
         let resource = ConfigResource::Topic(topic.name.clone());
         self.settings.remove(&resource);
+        self.note_deleted(id);
         Ok(())
+    }
+
+    /// Remembers a topic that is gone, and forgets the one that is gone longest if it must.
+    fn note_deleted(&mut self, id: TopicId) {
+        self.deleted.push_back(id);
+        if self.deleted.len() > DELETED_TOPICS_MAX {
+            self.deleted.pop_front();
+        }
     }
 
     fn put_partition(&mut self, record: &PartitionRecord) -> Result<(), ApplyError> {

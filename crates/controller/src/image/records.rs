@@ -10,13 +10,14 @@ use klamm_wire::metadata::feature_level::FeatureLevelRecord;
 use klamm_wire::metadata::partition::PartitionRecord;
 use klamm_wire::metadata::producer_ids::ProducerIdsRecord;
 use klamm_wire::metadata::register_broker::{BrokerEndpoint, BrokerFeature, RegisterBrokerRecord};
-use klamm_wire::metadata::topic::TopicRecord;
+use klamm_wire::metadata::topic::{RemoveTopicRecord, TopicRecord};
 
 use super::{BrokerImage, MetadataImage, PartitionImage};
 
 impl MetadataImage {
-    /// Records that lead from an empty image to this one, but for the offset. The levels of the
-    /// features come first: a reader must know `metadata.version` to read the rest.
+    /// Records that make this image by [`MetadataImage::from_records`]. The levels of the
+    /// features come first: a reader must know `metadata.version` to read the rest. A topic that is
+    /// remembered as deleted has the record of its removal alone.
     pub fn to_records(&self) -> Vec<Record> {
         let mut records = Vec::new();
         for (name, level) in self.features() {
@@ -27,6 +28,12 @@ impl MetadataImage {
             }));
         }
         records.extend(self.brokers().map(|broker| broker.to_record().into()));
+        records.extend(self.deleted_topics().map(|topic_id| {
+            Record::from(RemoveTopicRecord {
+                topic_id,
+                ..RemoveTopicRecord::default()
+            })
+        }));
         for topic in self.topics() {
             records.push(Record::from(TopicRecord {
                 name: text(&topic.name),

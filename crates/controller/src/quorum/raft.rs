@@ -6,27 +6,31 @@
 //! | file | holds |
 //! |---|---|
 //! | `*.log` and its indexes | the entries of the Raft log, one record batch each: the offset is the entry's index, the leader epoch its term |
-//! | `quorum-state` | the vote of this node, and up to where the log was cut |
+//! | `quorum-state` | the cluster, the vote of this node, and up to where the log was cut |
+//! | `durable-point` | up to where the log was synced, as far as that is known |
 //! | `snapshot` | an image as records, and what it was at |
 //!
 //! An entry counts when it is synced. What is in the directory survives the end of the process
-//! at any moment, and of the power.
+//! at any moment, and of the power. An end that was torn is cut off when it is opened; damage to
+//! what was synced refuses the opening.
 
 mod change;
+mod durable_point;
 mod entry;
 mod log_store;
 mod no_peers;
 mod open;
 mod quorum_state;
 mod snapshot;
+mod snapshots;
 mod state_machine;
+mod tail;
 #[cfg(test)]
 mod tests;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use klamm_io::{Clock, Disk};
@@ -34,14 +38,14 @@ use klamm_primitives::{BrokerId, Offset};
 use klamm_wire::metadata::ClusterMetadataRecord;
 use openraft::Raft;
 use openraft::error::{ClientWriteError, RaftError};
-use parking_lot::Mutex;
 use tokio::sync::watch;
 use tracing::warn;
 
 use self::change::Change;
 use self::log_store::LogStore;
-pub use self::open::OpenQuorumError;
-use super::{ProposeError, Quorum};
+pub use self::open::{OpenQuorumError, cluster_of};
+use self::snapshots::Snapshots;
+use super::{PROPOSAL_SIZE_MAX, ProposeError, Quorum};
 use crate::image::MetadataImage;
 
 openraft::declare_raft_types!(
@@ -63,10 +67,6 @@ type StoredMembership = openraft::StoredMembership<BrokerId, openraft::BasicNode
 type SnapshotMeta = openraft::SnapshotMeta<BrokerId, openraft::BasicNode>;
 type StorageError = openraft::StorageError<BrokerId>;
 type StorageIoError = openraft::StorageIOError<BrokerId>;
-
-/// Bytes of the records that are proposed together, at most: with room for the batch's header,
-/// one batch of the log.
-const PROPOSAL_SIZE_MAX: usize = 8 << 20;
 
 /// How a quorum is opened.
 #[derive(Debug, Clone)]
@@ -114,14 +114,7 @@ pub struct RaftQuorum<D: Disk, C: Clock> {
     options: RaftOptions,
     log: LogStore<D, C>,
     clock: C,
-    growth: Growth,
-}
-
-/// What has been written since the last snapshot.
-struct Growth {
-    bytes: AtomicU64,
-    /// Of the last snapshot, or of the opening.
-    since: Mutex<Instant>,
+    snapshots: Snapshots<D>,
 }
 
 impl<D: Disk, C: Clock> RaftQuorum<D, C> {
@@ -148,6 +141,7 @@ impl<D: Disk, C: Clock> RaftQuorum<D, C> {
     /// Stops taking part, after what is under way, and closes the log. Proposals fail from here
     /// on.
     pub async fn stop(&self) {
+        self.snapshots.stop().await;
         if let Err(error) = self.raft.shutdown().await {
             warn!(%error, "the quorum's task did not end well");
         }
@@ -159,28 +153,6 @@ impl<D: Disk, C: Clock> RaftQuorum<D, C> {
                 warn!(%error, "the metadata log was not closed, it will be recovered");
             }
             Err(error) => warn!(%error, "the metadata log was not closed, it will be recovered"),
-        }
-    }
-
-    /// Asks for a snapshot where enough has been written since the last one, or it is long enough
-    /// ago. (CO-010)
-    async fn grown_by(&self, bytes: usize) {
-        let growth = &self.growth;
-        let grown = growth.bytes.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64;
-        let now = self.clock.now();
-        let is_due = {
-            let since = *growth.since.lock();
-            let interval = self.options.snapshot_interval;
-            grown >= self.options.snapshot_bytes || interval.is_some_and(|it| since + it <= now)
-        };
-        if !is_due {
-            return;
-        }
-        growth.bytes.store(0, Ordering::Relaxed);
-        *growth.since.lock() = now;
-        if let Err(error) = self.raft.trigger().snapshot().await {
-            // It has stopped; that is told to whoever proposes next.
-            warn!(%error, "no snapshot of the metadata was taken");
         }
     }
 }
@@ -200,7 +172,7 @@ impl<D: Disk, C: Clock> Quorum for RaftQuorum<D, C> {
         let image = self.images.borrow().clone();
         image.apply(change.records(), image.offset() + 1)?;
         let written = self.raft.client_write(change).await.map_err(refused)?;
-        self.grown_by(size).await;
+        self.snapshots.grown_by(size, self.clock.now());
         Ok(offset_of(written.log_id.index))
     }
 

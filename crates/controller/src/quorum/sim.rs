@@ -8,7 +8,7 @@ use klamm_wire::metadata::ClusterMetadataRecord;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use super::{ProposeError, Quorum};
+use super::{PROPOSAL_SIZE_MAX, ProposeError, Quorum, size_of};
 use crate::image::{ApplyError, MetadataImage};
 
 /// Some nodes with one metadata log, in memory: who leads, and who can be reached, is said from
@@ -145,8 +145,9 @@ impl Quorum for SimQuorum {
         if leader != Some(self.id) || !is_reached || !state.has_majority() {
             return Err(ProposeError::NotLeader { leader });
         }
-        for record in &records {
-            record.encode(record.versions().max)?;
+        let (size, size_max) = (size_of(&records)?, PROPOSAL_SIZE_MAX);
+        if size > size_max {
+            return Err(ProposeError::TooLarge { size, size_max });
         }
         Ok(state.commit(&records)?)
     }

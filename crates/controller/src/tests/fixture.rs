@@ -20,7 +20,8 @@ use crate::image::{
 };
 use crate::options::{ControllerOptions, InvalidSetting, SettingRules};
 
-/// Settings for tests: a number, a list with a default, and what the controller itself knows.
+/// Settings for tests: a number, a list with a default, any text, and what the controller itself
+/// knows.
 pub(super) struct Rules;
 
 impl SettingRules for Rules {
@@ -32,6 +33,7 @@ impl SettingRules for Rules {
                     .split(',')
                     .all(|it| matches!(it, "delete" | "compact")),
                 "unclean.leader.election.enable" => value.parse::<bool>().is_ok(),
+                name if name.starts_with("note") => true,
                 _ => false,
             };
             if !is_valid {

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 
 use super::fixture::{Cluster, assigned, broker, brokers, sized};
 use crate::deciders::{DeleteTopics, NewTopic, TopicSelector};
-use crate::image::{ApplyError, ConfigResource, ImageChanges, MetadataImage};
+use crate::image::{ApplyError, ConfigResource, DELETED_TOPICS_MAX, ImageChanges, MetadataImage};
 
 fn topic_record(name: &str, id: u128) -> Record {
     TopicRecord {
@@ -43,6 +43,9 @@ fn eventful() -> Cluster {
     cluster.create(with_settings).unwrap();
     cluster.set(&ConfigResource::AllBrokers, "retention.ms", "7");
     cluster.set(&ConfigResource::Broker(broker(2)), "retention.ms", "8");
+    cluster.create(sized("gone", 1, 1)).unwrap();
+    let topics = vec![TopicSelector::Name("gone".into())];
+    assert!(cluster.ask(DeleteTopics { topics })[0].is_ok());
     cluster.wants_shutdown(2);
     cluster.fence(1);
     let next = ProducerIdsRecord {
@@ -57,15 +60,55 @@ fn eventful() -> Cluster {
 fn co_009_a_snapshot_leads_to_the_same_image_as_all_records() {
     let image = eventful().image;
     let records = image.to_records();
-    let loaded = MetadataImage::new("a-cluster")
-        .apply(&records, image.offset())
-        .unwrap();
+    let loaded = MetadataImage::from_records("a-cluster", &records, image.offset()).unwrap();
     assert_eq!(loaded, image);
     assert_eq!(loaded.to_records(), records);
     assert!(
         matches!(records[0], Record::FeatureLevelRecord(_)),
         "levels come first"
     );
+}
+
+/// A deleted topic is remembered by its id, through snapshots too; the oldest go when there are too
+/// many.
+#[test]
+fn the_topics_that_were_deleted_last_are_known() {
+    let id = |number: usize| Uuid::from_u128(u128::try_from(number).unwrap() << 64 | 1);
+    let records = |numbers: std::ops::Range<usize>| -> Vec<Record> {
+        let both = numbers.flat_map(|number| {
+            let created = TopicRecord {
+                name: format!("t{number}").into(),
+                topic_id: id(number),
+                ..TopicRecord::default()
+            };
+            let removed = RemoveTopicRecord {
+                topic_id: id(number),
+                ..RemoveTopicRecord::default()
+            };
+            [Record::from(created), Record::from(removed)]
+        });
+        both.collect()
+    };
+    let image = MetadataImage::new("a-cluster");
+    let image = image.apply(&records(0..3), Offset::new(5)).unwrap();
+    let deleted: Vec<_> = image.deleted_topics().collect();
+    assert_eq!(deleted, [id(0), id(1), id(2)]);
+    assert!(!image.is_empty());
+
+    let image = image
+        .apply(&records(3..DELETED_TOPICS_MAX + 2), Offset::new(6))
+        .unwrap();
+    let loaded = MetadataImage::from_records("a-cluster", &image.to_records(), image.offset());
+    assert_eq!(loaded.as_ref(), Ok(&image));
+    let deleted: Vec<_> = image.deleted_topics().collect();
+    assert_eq!(deleted.len(), DELETED_TOPICS_MAX);
+    assert_eq!((deleted[0], deleted[1]), (id(2), id(3)));
+    // In the log, what was never created cannot be removed.
+    let unknown = RemoveTopicRecord {
+        topic_id: id(usize::MAX >> 1),
+        ..RemoveTopicRecord::default()
+    };
+    assert!(image.apply(&[unknown.into()], Offset::new(7)).is_err());
 }
 
 fn partition_record(topic_id: TopicId, index: i32, leader: i32) -> PartitionRecord {
@@ -342,9 +385,8 @@ proptest! {
         }
         check_changes(&first, &cluster.image);
         let records = cluster.image.to_records();
-        let loaded = MetadataImage::new("a-cluster")
-            .apply(&records, cluster.image.offset())
-            .unwrap();
+        let offset = cluster.image.offset();
+        let loaded = MetadataImage::from_records("a-cluster", &records, offset).unwrap();
         prop_assert_eq!(&loaded, &cluster.image);
     }
 }

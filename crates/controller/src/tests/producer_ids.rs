@@ -29,9 +29,7 @@ fn co_085_blocks_follow_one_another_over_restarts_too() {
 
     let records = cluster.image.to_records();
     let offset = cluster.image.offset();
-    cluster.image = MetadataImage::new("a-cluster")
-        .apply(&records, offset)
-        .unwrap();
+    cluster.image = MetadataImage::from_records("a-cluster", &records, offset).unwrap();
     assert_eq!(cluster.ask(request(&cluster)), Ok(block(2000)));
 }
 

@@ -10,11 +10,11 @@ use klamm_primitives::BrokerId;
 use super::fixture::{Rules, broker, registration, sized};
 use crate::controller::Controller;
 use crate::deciders::{
-    AllocateProducerIds, CreateTopics, DeleteTopics, Heartbeat, RegisterBrokerError,
+    AllocateProducerIds, CreateTopics, DeleteTopics, Heartbeat, NewTopic, RegisterBrokerError,
 };
 use crate::error::ControllerError;
 use crate::options::ControllerOptions;
-use crate::quorum::{Quorum, SimCluster, SimQuorum};
+use crate::quorum::{PROPOSAL_SIZE_MAX, ProposeError, Quorum, SimCluster, SimQuorum};
 
 const ONE: BrokerId = BrokerId::new(1);
 const TWO: BrokerId = BrokerId::new(2);
@@ -171,6 +171,77 @@ async fn co_022_a_silent_broker_is_fenced_when_its_session_is_over() {
     settle().await;
     assert!(is_active());
     setup.clock.advance(Duration::from_millis(1));
+    settle().await;
+    assert!(!is_active());
+    setup.controller.stop().await;
+}
+
+/// A change that is too large for the log fails by itself: those that came along with it do not.
+#[tokio::test]
+async fn changes_that_are_too_much_together_are_committed_one_after_the_other() {
+    let setup = start(quiet());
+    add_broker(&setup).await;
+    let handle = setup.controller.handle();
+    let before = setup.quorum.watch().borrow().offset();
+    let large = |name: &str, bytes: usize| {
+        let note = |number| {
+            (
+                format!("note-{number}").into(),
+                Some("x".repeat(30_000).into()),
+            )
+        };
+        let settings = (0..=bytes / 30_000).map(note).collect();
+        let topics = vec![NewTopic {
+            settings,
+            ..sized(name, 1, 1)
+        }];
+        CreateTopics {
+            topics,
+            validate_only: false,
+        }
+    };
+    let (small, too_large, half, other_half, last) = tokio::join!(
+        handle.create_topics(topics(&["small"]), None),
+        handle.create_topics(large("too-large", PROPOSAL_SIZE_MAX), None),
+        handle.create_topics(large("half", PROPOSAL_SIZE_MAX / 2), None),
+        handle.create_topics(large("other-half", PROPOSAL_SIZE_MAX / 2), None),
+        handle.create_topics(topics(&["last", "half"]), None),
+    );
+    assert!(
+        matches!(
+            too_large,
+            Err(ControllerError::Quorum(ProposeError::TooLarge { .. }))
+        ),
+        "{too_large:?}"
+    );
+    for created in [small, half, other_half] {
+        assert!(created.unwrap()[0].is_ok());
+    }
+    let last = last.unwrap();
+    assert!(last[0].is_ok());
+    assert!(last[1].is_err(), "it was created by a request before");
+    let image = setup.quorum.watch().borrow().clone();
+    assert_eq!(image.topic_count(), 4);
+    assert!(image.topic("too-large").is_none());
+    assert_eq!(image.offset(), before + 3);
+    setup.controller.stop().await;
+}
+
+/// A session is over only once the broker is fenced: who cannot fence it now does so later.
+#[tokio::test]
+async fn co_022_a_fencing_that_was_not_committed_is_tried_again() {
+    let setup = start(quiet());
+    add_broker(&setup).await;
+    settle().await;
+    let is_active = || setup.quorum.watch().borrow().is_active(broker(1));
+    setup.cluster.set_reachable(TWO, false);
+    setup.clock.advance(Duration::from_secs(9));
+    settle().await;
+    assert!(is_active());
+    setup.cluster.set_reachable(TWO, true);
+    settle().await;
+    assert!(is_active(), "it is not tried without a pause");
+    setup.clock.advance(Duration::from_secs(1));
     settle().await;
     assert!(!is_active());
     setup.controller.stop().await;

@@ -251,6 +251,11 @@ impl Net for SimHost {
         }
     }
 
+    fn check_free(&self, address: SocketAddr) -> Result<(), NetError> {
+        // Within this call nobody can come.
+        self.bind(address, ListenOptions::default()).map(drop)
+    }
+
     /// The buffers of the options are not simulated.
     async fn connect(&self, address: SocketAddr, _: SocketOptions) -> Result<SimStream, NetError> {
         let (here, there) = (self.address, address.ip());

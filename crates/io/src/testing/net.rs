@@ -183,8 +183,11 @@ async fn addresses<N: Net>(net: &N, host: IpAddr) {
     let taken = net.bind(address, ListenOptions::default());
     let kind = kind_of(taken, NetOperation::Bind, &target);
     assert_eq!(kind, NetErrorKind::AddressInUse);
+    let kind = kind_of(net.check_free(address), NetOperation::Bind, &target);
+    assert_eq!(kind, NetErrorKind::AddressInUse);
 
     drop(listener);
+    net.check_free(address).unwrap();
     let refused = net.connect(address, SocketOptions::default()).await;
     let kind = kind_of(refused, NetOperation::Connect, &target);
     assert_eq!(kind, NetErrorKind::Refused);

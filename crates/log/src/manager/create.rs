@@ -78,13 +78,12 @@ impl<D: Disk> LogManager<D> {
             if let Some(log) = self.get(partition) {
                 self.confirm(log, topic_id, &mut events)
             } else {
-                let new = New {
+                let new = NewPartition {
                     partition,
                     topic_id,
                     config,
-                    now_ms,
                 };
-                self.create_new(&mut changing, &new, &mut events)
+                self.create_new(&mut changing, &new, now_ms, &mut events)
             }
         };
         for event in events {
@@ -94,7 +93,7 @@ impl<D: Disk> LogManager<D> {
     }
 
     /// A log that is there: it must be of the same topic.
-    fn confirm(
+    pub(super) fn confirm(
         &self,
         log: Arc<PartitionLog<D>>,
         topic_id: Option<TopicId>,
@@ -128,10 +127,11 @@ impl<D: Disk> LogManager<D> {
         }
     }
 
-    fn create_new(
+    pub(super) fn create_new(
         &self,
         changing: &mut Changing,
-        new: &New<'_>,
+        new: &NewPartition<'_>,
+        now_ms: i64,
         events: &mut Vec<LogEvent<D>>,
     ) -> Result<Arc<PartitionLog<D>>, CreateError> {
         if let Some(path) = self.unavailable.lock().get(new.partition) {
@@ -142,7 +142,7 @@ impl<D: Disk> LogManager<D> {
         candidates.sort_by_key(|it| it.partition_count());
         let mut shortage = None;
         for directory in candidates {
-            match self.make(directory, new, changing) {
+            match self.make(directory, new, now_ms, changing) {
                 Ok(log) if self.insert(&log) => return Ok(log),
                 Ok(_failed_meanwhile) => {}
                 Err(MakeError::NameTaken(path)) => return Err(CreateError::NameTaken { path }),
@@ -161,7 +161,8 @@ impl<D: Disk> LogManager<D> {
     fn make(
         &self,
         directory: &Arc<LogDirectory<D>>,
-        new: &New<'_>,
+        new: &NewPartition<'_>,
+        now_ms: i64,
         changing: &mut Changing,
     ) -> Result<Arc<PartitionLog<D>>, MakeError> {
         let disk = directory.disk();
@@ -177,7 +178,7 @@ impl<D: Disk> LogManager<D> {
         let unique = (changing.random)();
         let nameless = DirectoryName::fated(new.partition, unique, Fate::Delete);
         let nameless = directory.path().join(nameless.to_string());
-        let made = make_named(directory, new, &nameless, &path);
+        let made = make_named(directory, new, now_ms, &nameless, &path);
         if made.is_err() {
             // Where this fails too, the directory is on its way offline.
             let _ = disk.rename(&path, &nameless);
@@ -190,7 +191,8 @@ impl<D: Disk> LogManager<D> {
 /// Makes the partition under another name first, and then gives it its own.
 fn make_named<D: Disk>(
     directory: &Arc<LogDirectory<D>>,
-    new: &New<'_>,
+    new: &NewPartition<'_>,
+    now_ms: i64,
     nameless: &Path,
     path: &Path,
 ) -> Result<Arc<PartitionLog<D>>, MakeError> {
@@ -201,23 +203,40 @@ fn make_named<D: Disk>(
     }
     disk.rename(nameless, path)?;
     disk.sync_dir(directory.path())?;
-    let options = OpenOptions::new(true, new.now_ms);
-    let (log, _) = Log::open(disk.clone(), path.to_owned(), new.config.clone(), &options)?;
+    open_made(directory, new, path, now_ms)
+}
+
+/// Opens the log of a partition that has just got its name.
+pub(super) fn open_made<D: Disk>(
+    directory: &Arc<LogDirectory<D>>,
+    new: &NewPartition<'_>,
+    path: &Path,
+    now_ms: i64,
+) -> Result<Arc<PartitionLog<D>>, MakeError> {
+    let options = OpenOptions::new(true, now_ms);
+    let (disk, config) = (directory.disk().clone(), new.config.clone());
+    let (log, _) = Log::open(disk, path.to_owned(), config, &options)?;
     let log = PartitionLog::new(new.partition.clone(), new.topic_id, directory.clone(), log);
     Ok(Arc::new(log))
 }
 
 /// A partition that is to be made.
-struct New<'a> {
-    partition: &'a TopicPartition,
-    topic_id: Option<TopicId>,
-    config: &'a LogConfig,
-    now_ms: i64,
+#[derive(Debug, Clone, Copy)]
+pub struct NewPartition<'a> {
+    /// Its name.
+    pub partition: &'a TopicPartition,
+    /// The id of its topic.
+    pub topic_id: Option<TopicId>,
+    /// How its log is kept.
+    pub config: &'a LogConfig,
 }
 
 /// A partition could not be made in a directory.
-enum MakeError {
+#[derive(Debug, Error)]
+pub(super) enum MakeError {
+    #[error("{} is there", .0.display())]
     NameTaken(PathBuf),
+    #[error(transparent)]
     Open(OpenError),
 }
 

@@ -1,5 +1,7 @@
 //! Appending, as a leader and as a follower.
 
+use klamm_io::DiskOperation;
+use klamm_io::sim::Fault;
 use klamm_log::{AppendError, EpochStart, Isolation, LogConfig, ProducerStateError};
 use klamm_records::{BatchError, Codecs, Outcome, RecordBatch, ValidBatch};
 
@@ -395,9 +397,16 @@ fn old_producer_and_coordinator_epochs_are_refused_by_a_leader_alone() {
 fn a_leaders_epoch_is_on_disk_before_its_first_record() {
     let mut bed = Bed::new(small());
     bed.append_in(1, &Batch::of(2));
+    // Epochs without records are not worth a write.
     bed.log.begin_epoch(epoch(3)).unwrap();
-    assert_eq!(bed.content("leader-epoch-checkpoint"), b"0\n2\n1 0\n3 2\n");
     bed.log.begin_epoch(epoch(4)).unwrap();
+    assert_eq!(bed.log.latest_epoch(), Some(epoch(4)));
+    assert_eq!(bed.content("leader-epoch-checkpoint"), b"0\n1\n1 0\n");
+    let writes_records = |path: &std::path::Path| path.extension().is_some_and(|it| it == "log");
+    let refused = Fault::on(DiskOperation::Write).where_path(writes_records);
+    bed.disk.inject(refused);
+    let batch = Batch::of(1).produced();
+    assert!(bed.log.append(&[batch], epoch(4), NOW_MS).is_err());
     assert_eq!(bed.content("leader-epoch-checkpoint"), b"0\n2\n1 0\n4 2\n");
     bed.append_in(4, &Batch::of(1));
     bed.append_in(6, &Batch::of(1));

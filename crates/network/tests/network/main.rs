@@ -7,5 +7,6 @@ mod handlers;
 mod identity;
 mod limits;
 mod ordering;
+mod quick;
 mod sending;
 mod support;

@@ -57,16 +57,22 @@ pub(crate) struct Options {
 
 impl Options {
     /// The producer's settings: a record that fails is told at once, so nothing is tried again
-    /// unless the file says so.
+    /// unless the file says so. Without that, or without all acks, there is no idempotence, and
+    /// nobody needs to be told who did not ask for it.
     ///
     /// # Errors
     /// If the file cannot be read.
     pub(crate) fn layers(&self) -> Result<Layers> {
         let file = self.producer_config.as_deref().map(properties::read);
-        Ok(Layers::of(file.transpose()?.unwrap_or_default(), &[])
-            .default_value("retries", "0")
+        let layers = Layers::of(file.transpose()?.unwrap_or_default(), &[])
             .given("acks", Some(self.acks))
-            .given("bootstrap.servers", Some(&self.bootstrap_server)))
+            .given("bootstrap.servers", Some(&self.bootstrap_server));
+        let is_plain = self.acks != -1 || layers.value("retries").is_none();
+        let layers = layers.default_value("retries", "0");
+        Ok(match is_plain {
+            true => layers.default_value("enable.idempotence", "false"),
+            false => layers,
+        })
     }
 
     /// The records; the clock shows `start_ms`.
@@ -116,6 +122,7 @@ mod tests {
         let config = options.layers().unwrap().config().unwrap();
         assert_eq!(config.delivery.acks, Acks::All);
         assert_eq!(config.delivery.retries, 0);
+        assert_eq!(config.warnings(), [], "nobody asked for idempotence");
     }
 
     #[test]
@@ -129,6 +136,11 @@ mod tests {
         let config = options.layers().unwrap().config().unwrap();
         assert_eq!(config.delivery.acks, Acks::Leader);
         assert_eq!(config.delivery.retries, 4);
+        assert!(!config.delivery.idempotence && config.warnings().is_empty());
+        std::fs::write(file.path(), "retries=4\n").unwrap();
+        let options = parse(&format!("{REQUIRED} --producer.config {path}")).unwrap();
+        let config = options.layers().unwrap().config().unwrap();
+        assert!(config.delivery.idempotence, "all acks, and retries");
         for wrong in [
             "--acks 2",
             "--acks all",

@@ -47,6 +47,17 @@ impl TopicQueues {
         self.queues.load().get(at)?.clone()
     }
 
+    /// Looks at a queue, if it is there, without a share in it.
+    #[inline]
+    pub(crate) fn with_queue<T>(
+        &self,
+        partition: PartitionIndex,
+        look: impl FnOnce(&Arc<PartitionQueue>) -> T,
+    ) -> Option<T> {
+        let at = usize::try_from(partition.get()).ok()?;
+        self.queues.load().get(at)?.as_ref().map(look)
+    }
+
     /// To be called under the accumulator's growth lock.
     pub(crate) fn queue_or_add(
         &self,

@@ -27,7 +27,14 @@ use crate::time::Time;
 pub enum BuildError {
     /// No address of the cluster can be found.
     #[error("bootstrap.servers: {0}")]
-    Bootstrap(#[from] BootstrapError),
+    Bootstrap(BootstrapError),
+}
+
+// The words of the cause are in those of the error: it is not its source, too.
+impl From<BootstrapError> for BuildError {
+    fn from(error: BootstrapError) -> Self {
+        Self::Bootstrap(error)
+    }
 }
 
 /// Puts a producer together.

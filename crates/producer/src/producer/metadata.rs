@@ -5,11 +5,13 @@ use std::time::Instant;
 
 use klamm_client::{Cluster, MetadataError, Topic, TopicError};
 use klamm_primitives::PartitionIndex;
-use klamm_wire::ErrorCode;
 
 use crate::error::{Failure, SendError};
 use crate::lifecycle::Phase;
 use crate::producer::Shared;
+
+/// Said where no connection was lost either: it is only being made, or nobody speaks on it.
+const NOBODY_ANSWERED: &str = "no address of bootstrap.servers has answered";
 
 /// What is known of a topic, for one record.
 enum Known {
@@ -23,33 +25,31 @@ enum Known {
 }
 
 fn known(cluster: &Cluster, name: &Arc<str>, partition: Option<PartitionIndex>) -> Known {
+    if let Some(topic) = enough(cluster, name, partition) {
+        return Known::Topic(Arc::clone(topic));
+    }
     match cluster.topic(name) {
         Some(topic) if !topic.partitions().is_empty() => {
-            let count = topic.partitions().len();
-            let needed = partition.map_or(0, |index| usize::try_from(index.get()).unwrap_or(0));
-            if needed < count {
-                return Known::Topic(Arc::clone(topic));
-            }
-            Known::TooFew(u32::try_from(count).unwrap_or(u32::MAX))
+            Known::TooFew(u32::try_from(topic.partitions().len()).unwrap_or(u32::MAX))
         }
         _ if cluster.invalid_topics().contains(name) => Known::Invalid,
         _ => Known::Nothing,
     }
 }
 
-impl<K, V> Shared<K, V> {
-    /// What is known of a topic, if it is enough for a record of that partition.
-    pub(super) fn look_up(
-        &self,
-        name: &Arc<str>,
-        partition: Option<PartitionIndex>,
-    ) -> Option<Arc<Topic>> {
-        match known(&self.client.metadata().look(), name, partition) {
-            Known::Topic(topic) => Some(topic),
-            _ => None,
-        }
-    }
+/// What is known of a topic, if it is enough for a record of that partition.
+#[inline]
+pub(super) fn enough<'a>(
+    cluster: &'a Cluster,
+    name: &str,
+    partition: Option<PartitionIndex>,
+) -> Option<&'a Arc<Topic>> {
+    let topic = cluster.topic(name)?;
+    let needed = partition.map_or(0, |index| usize::try_from(index.get()).unwrap_or(0));
+    (needed < topic.partitions().len()).then_some(topic)
+}
 
+impl<K, V> Shared<K, V> {
     /// Waits until a topic is known, with the partition if one is given. Each answer without it
     /// leads to one more request, until the deadline.
     pub(super) async fn await_topic(
@@ -73,10 +73,12 @@ impl<K, V> Shared<K, V> {
         deadline: Instant,
     ) -> Result<Result<Arc<Topic>, Failure>, SendError> {
         let metadata = self.client.metadata();
-        // Unknown to the cluster, by the last answer that could have known it.
-        let mut cause = None;
         loop {
-            let state = known(&metadata.look(), name, partition);
+            let cluster = metadata.look();
+            let state = known(&cluster, name, partition);
+            let cause = cluster.topic_error(name);
+            let nobody_answered = cluster.is_bootstrap();
+            drop(cluster);
             match &state {
                 Known::Topic(topic) => {
                     topic.touch(self.time.now());
@@ -90,7 +92,13 @@ impl<K, V> Shared<K, V> {
                 let waited = now.saturating_duration_since(start);
                 return Ok(Err(match state {
                     Known::TooFew(count) => Failure::PartitionMissing { count, waited },
-                    _ => Failure::TopicMissing { waited, cause },
+                    _ => Failure::TopicMissing {
+                        waited,
+                        cause,
+                        trouble: metadata
+                            .last_trouble()
+                            .or_else(|| nobody_answered.then(|| NOBODY_ANSWERED.into())),
+                    },
                 }));
             }
             metadata.add_topic(name, now);
@@ -102,7 +110,7 @@ impl<K, V> Shared<K, V> {
                     return Err(SendError::ClosedDuringSend);
                 }
                 news = metadata.newer_than(version) => match news {
-                    Ok(_) => cause = Some(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION),
+                    Ok(_) => {}
                     Err(MetadataError::Closed) => return Err(SendError::ClosedDuringSend),
                     Err(_) => return Ok(Err(Failure::UnsupportedVersion("Metadata"))),
                 },

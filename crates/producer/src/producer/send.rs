@@ -17,6 +17,7 @@ use crate::error::{DeliveryError, Failure, Field, SendError};
 use crate::interceptor::Acknowledged;
 use crate::lifecycle::Phase;
 use crate::partitioner::Choice;
+use crate::producer::metadata::enough;
 use crate::producer::scratch::Scratch;
 use crate::producer::{Producer, Shared};
 use crate::record::{Record, RecordHeader, RecordMetadata};
@@ -47,6 +48,24 @@ struct Parts<'a> {
     asked_for: Option<PartitionIndex>,
     key: Option<&'a [u8]>,
     value: Option<&'a [u8]>,
+    timestamp_ms: i64,
+}
+
+/// How far a record comes without waiting.
+enum AtOnce<'a> {
+    /// All the way: into the last batch of its queue.
+    Appended(Appended),
+    /// Its topic, or its partition of it, is not known.
+    Unknown,
+    /// It has a partition, and there is no batch with room.
+    Left(Left<'a>),
+}
+
+/// What was made of a record that has to go on by another way.
+struct Left<'a> {
+    known: Arc<Topic>,
+    parts: Parts<'a>,
+    chosen: Chosen,
 }
 
 impl<K, V> Producer<K, V> {
@@ -99,9 +118,15 @@ impl<K, V> Shared<K, V> {
         } else {
             Scratch::default()
         };
-        let sent = self
-            .put_in_batch(&record, &mut scratch, &mut listener)
-            .await;
+        let sent = match self.put_at_once(&record, &mut scratch, &mut listener) {
+            Ok(AtOnce::Appended(appended)) => Ok(appended),
+            Ok(AtOnce::Left(left)) => self.put_on(&record, left, &mut listener, None).await,
+            Ok(AtOnce::Unknown) => {
+                self.put_unknown(&record, &mut scratch, &mut listener)
+                    .await
+            }
+            Err(stopped) => Err(stopped),
+        };
         if needs_scratch {
             self.scratch.give_back(scratch);
         }
@@ -148,42 +173,90 @@ impl<K, V> Shared<K, V> {
         }
     }
 
-    async fn put_in_batch(
+    /// The whole way of nearly all records: the topic is known, and there is room in the last
+    /// batch of its queue. Nothing is counted, cloned or allocated but the record's share of its
+    /// batch.
+    fn put_at_once<'a>(
+        &self,
+        record: &'a Record<K, V>,
+        scratch: &'a mut Scratch,
+        listener: &mut Listener,
+    ) -> Result<AtOnce<'a>, Stopped> {
+        self.check_open()?;
+        let cluster = self.client.metadata().look();
+        let Some(known) = enough(&cluster, &record.topic, record.partition()) else {
+            return Ok(AtOnce::Unknown);
+        };
+        let (key, value) = self.serialize(record, scratch)?;
+        let parts = Parts {
+            topic: &record.topic,
+            asked_for: record.partition(),
+            key,
+            value,
+            timestamp_ms: record.timestamp_ms().unwrap_or_else(|| self.time.unix_ms()),
+        };
+        let attempted = with_headers(&record.headers, |headers| {
+            let draft = Draft::new(key, value, headers, parts.timestamp_ms);
+            self.try_last_batch(known, parts, &draft, listener)
+        });
+        Ok(match attempted? {
+            Ok(appended) => AtOnce::Appended(appended),
+            Err(chosen) => AtOnce::Left(Left {
+                known: Arc::clone(known),
+                parts,
+                chosen,
+            }),
+        })
+    }
+
+    /// Chooses a partition and looks into its last batch. Without room there, returns what was
+    /// chosen.
+    fn try_last_batch(
+        &self,
+        known: &Topic,
+        parts: Parts<'_>,
+        draft: &Draft<'_>,
+        listener: &mut Listener,
+    ) -> Result<Result<Appended, Chosen>, Stopped> {
+        self.accumulator.with_topic(parts.topic, |topic| {
+            let chosen = self.choose(topic, known, parts)?;
+            self.check_size(draft)
+                .map_err(|failure| Stopped::Record(Some(chosen.partition), failure))?;
+            let attempt = topic.with_queue(chosen.partition, |queue| {
+                let place = Place {
+                    topic,
+                    queue,
+                    sticky: chosen.is_sticky.then_some(known),
+                };
+                self.accumulator.try_append(place, draft, listener)
+            });
+            match attempt {
+                Some(Attempt::Appended(appended)) => Ok(Ok(appended)),
+                Some(Attempt::Closed) => Err(SendError::Closed.into()),
+                Some(Attempt::NeedsBatch | Attempt::Moved) | None => Ok(Err(chosen)),
+            }
+        })
+    }
+
+    /// Waits for what is not known of the topic, then sends as ever.
+    async fn put_unknown(
         &self,
         record: &Record<K, V>,
         scratch: &mut Scratch,
         listener: &mut Listener,
     ) -> Result<Appended, Stopped> {
-        self.check_open()?;
-        let topic = &record.topic;
-        let mut deadline = None;
-        let known = if let Some(known) = self.look_up(topic, record.partition()) {
-            known
-        } else {
-            let until = *deadline.insert(self.deadline());
-            let found = self.await_topic(topic, record.partition(), until).await?;
-            found.map_err(|failure| Stopped::Record(record.partition(), failure))?
-        };
-        let (key, value) = self.serialize(record, scratch)?;
-        let parts = Parts {
-            topic,
-            asked_for: record.partition(),
-            key,
-            value,
-        };
-        let timestamp_ms = record.timestamp_ms().unwrap_or_else(|| self.time.unix_ms());
-        if record.headers.len() <= HEADERS_ON_STACK {
-            let mut headers = [Header::new("", None); HEADERS_ON_STACK];
-            for (place, header) in headers.iter_mut().zip(&record.headers) {
-                *place = borrowed(header);
+        let until = self.deadline();
+        loop {
+            let found = self
+                .await_topic(&record.topic, record.partition(), until)
+                .await?;
+            found.map_err(|failure| Stopped::Record(record.partition(), failure))?;
+            match self.put_at_once(record, scratch, listener)? {
+                AtOnce::Appended(appended) => return Ok(appended),
+                AtOnce::Left(left) => return self.put_on(record, left, listener, Some(until)).await,
+                // It was known, and is not any more.
+                AtOnce::Unknown => {}
             }
-            let headers = &headers[..record.headers.len()];
-            let draft = Draft::new(key, value, headers, timestamp_ms);
-            self.place(&known, parts, &draft, listener, deadline).await
-        } else {
-            let headers: Vec<Header<'_>> = record.headers.iter().map(borrowed).collect();
-            let draft = Draft::new(key, value, &headers, timestamp_ms);
-            self.place(&known, parts, &draft, listener, deadline).await
         }
     }
 
@@ -240,19 +313,23 @@ impl<K, V> Shared<K, V> {
         Ok(())
     }
 
-    /// Finds the partition, then a batch with room, or memory for one.
-    async fn place(
+    /// Goes on with a record that has a partition: finds a batch with room, or memory for one.
+    async fn put_on(
         &self,
-        known: &Topic,
-        parts: Parts<'_>,
-        draft: &Draft<'_>,
+        record: &Record<K, V>,
+        left: Left<'_>,
         listener: &mut Listener,
         mut deadline: Option<Instant>,
     ) -> Result<Appended, Stopped> {
+        let Left {
+            known,
+            parts,
+            mut chosen,
+        } = left;
+        let known = &*known;
+        let headers: Vec<Header<'_>> = record.headers.iter().map(borrowed).collect();
+        let draft = &Draft::new(parts.key, parts.value, &headers, parts.timestamp_ms);
         let topic = self.accumulator.topic(parts.topic);
-        let mut chosen = self.choose(&topic, known, parts)?;
-        self.check_size(draft)
-            .map_err(|failure| Stopped::Record(Some(chosen.partition), failure))?;
         loop {
             let queue = self.accumulator.queue(&topic, chosen.partition);
             let place = Place {
@@ -264,8 +341,7 @@ impl<K, V> Shared<K, V> {
                 Attempt::NeedsBatch if chosen.may_change => {
                     let partitioner = self.partitioner.as_deref();
                     if let Some(partitioner) = partitioner {
-                        let available = led(known);
-                        let choice = choice(known, parts, &available);
+                        let choice = choice(known, parts);
                         partitioner.on_new_batch(&choice, chosen.partition);
                     }
                     chosen = self.choose(&topic, known, parts)?;
@@ -316,8 +392,7 @@ impl<K, V> Shared<K, V> {
         }
         let count = partition_count(known).unwrap_or(NonZeroU32::MIN);
         if let Some(partitioner) = &self.partitioner {
-            let available = led(known);
-            let partition = partitioner.partition(&choice(known, parts, &available));
+            let partition = partitioner.partition(&choice(known, parts));
             if known.partition(partition).is_none() {
                 return Err(SendError::NoSuchPartition {
                     topic: Arc::clone(parts.topic),
@@ -415,19 +490,30 @@ struct Chosen {
     may_change: bool,
 }
 
-fn choice<'a>(known: &'a Topic, parts: Parts<'a>, available: &'a [PartitionIndex]) -> Choice<'a> {
+fn choice<'a>(known: &'a Topic, parts: Parts<'a>) -> Choice<'a> {
     Choice {
         topic: parts.topic,
         key: parts.key,
         value: parts.value,
         partition_count: partition_count(known).unwrap_or(NonZeroU32::MIN),
-        available,
+        available: known.available_indices(),
     }
 }
 
-/// The partitions that have a leader.
-fn led(known: &Topic) -> Vec<PartitionIndex> {
-    known.available().map(|partition| partition.index).collect()
+/// Puts borrowed headers together, on the stack if they are few.
+fn with_headers<T>(headers: &[RecordHeader], then: impl FnOnce(&[Header<'_>]) -> T) -> T {
+    if headers.is_empty() {
+        return then(&[]);
+    }
+    if headers.len() > HEADERS_ON_STACK {
+        let headers: Vec<Header<'_>> = headers.iter().map(borrowed).collect();
+        return then(&headers);
+    }
+    let mut few = [Header::new("", None); HEADERS_ON_STACK];
+    for (place, header) in few.iter_mut().zip(headers) {
+        *place = borrowed(header);
+    }
+    then(&few[..headers.len()])
 }
 
 fn borrowed(header: &RecordHeader) -> Header<'_> {

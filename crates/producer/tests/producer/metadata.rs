@@ -5,6 +5,8 @@ use std::time::Duration;
 use klamm_io::{Clock, SystemClock};
 use klamm_producer::{BuildError, Failure, Producer, ProducerConfig, Record, SendError};
 use klamm_wire::ErrorCode;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpListener;
 
 use crate::{config, failure, producer, server};
 
@@ -124,6 +126,59 @@ async fn pr_021_partitions_are_looked_up_as_a_send_does() {
         .unwrap_err();
     assert!(matches!(missing.failure, Failure::TopicMissing { .. }));
     producer.close(None).await;
+}
+
+/// What an address does that is no broker's.
+enum Stranger {
+    Refuses,
+    SaysNothing,
+    SpeaksHttp,
+}
+
+/// The failure of a record for whoever is at that address.
+async fn failure_at(stranger: Stranger) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    // One that refuses has nobody who listens.
+    let listener = (!matches!(stranger, Stranger::Refuses)).then_some(listener);
+    let answers = tokio::spawn(async move {
+        let Some(listener) = listener else { return };
+        let mut open = Vec::new();
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            if let Stranger::SpeaksHttp = stranger {
+                let answer = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n";
+                stream.write_all(answer).await.unwrap();
+            }
+            open.push(stream);
+        }
+    });
+    let config = ProducerConfig::builder();
+    let config = config.bootstrap_servers(&address).unwrap();
+    let config = config.max_block(Duration::from_millis(500)).build();
+    let producer = Producer::builder(config.unwrap()).build().await.unwrap();
+    let start = SystemClock.now();
+    let failure = failure(producer.send(to("t")).await.unwrap()).await;
+    assert!(SystemClock.now() - start < Duration::from_secs(10));
+    producer.close(None).await;
+    answers.abort();
+    failure.to_string()
+}
+
+/// Covers PR-018: with what kept brokers from answering.
+#[tokio::test]
+async fn a_server_that_is_no_broker_is_named_with_what_it_does() {
+    for (stranger, expected) in [
+        (Stranger::Refuses, "refused"),
+        (Stranger::SaysNothing, "bootstrap.servers"),
+        (Stranger::SpeaksHttp, "node "),
+    ] {
+        let failure = failure_at(stranger).await;
+        assert!(
+            failure.contains("max.block.ms") && failure.contains(expected),
+            "{failure}"
+        );
+    }
 }
 
 #[tokio::test]

@@ -7,8 +7,8 @@ use std::sync::atomic::Ordering;
 use hashbrown::{HashMap, HashSet};
 use klamm_controller::{ConfigResource, ImageChanges, MetadataImage, PartitionImage, TopicImage};
 use klamm_io::Disk;
-use klamm_log::{ChangeError, CreateError, DeleteError, Now};
-use klamm_primitives::{PartitionIndex, TopicPartition};
+use klamm_log::{ChangeError, CreateError, DeleteError, NewPartition, Now, PartitionLog};
+use klamm_primitives::{PartitionIndex, TopicId, TopicPartition};
 use thiserror::Error;
 use tracing::{info, warn};
 
@@ -26,7 +26,8 @@ pub struct Applied {
     pub followed: Vec<TopicPartition>,
     /// Partitions that are not here any more. Their logs are deleted.
     pub removed: Vec<TopicPartition>,
-    /// Partitions that should be here and cannot be served; they are offline.
+    /// Partitions that should be here and cannot be served; they are offline. One that is
+    /// [tried again](ReplicaManager::retry) is told once.
     pub not_taken: Vec<(TopicPartition, NotTaken)>,
 }
 
@@ -53,15 +54,7 @@ impl<D: Disk, T> ReplicaManager<D, T> {
     /// The cost goes with what changed. (RE-001 to RE-018)
     pub fn apply(&self, image: &Arc<MetadataImage>, now: Now) -> (Applied, FollowUp) {
         let _applying = self.applying.lock();
-        let mut applying = Applying {
-            manager: self,
-            image,
-            now,
-            hosted: None,
-            settings: HashMap::new(),
-            applied: Applied::default(),
-            then: FollowUp::default(),
-        };
+        let mut applying = Applying::new(self, image, now);
         let before = self.image.load_full();
         if image.offset() <= before.offset() {
             return (applying.applied, applying.then);
@@ -79,6 +72,38 @@ impl<D: Disk, T> ReplicaManager<D, T> {
         self.image.store(Arc::clone(image));
         (applying.applied, applying.then)
     }
+
+    /// Tries those partitions again that could not be taken because the disk had no room, or the
+    /// process no descriptor, if it is time for that: a second after the failure, then less and less
+    /// often, at least every half minute. Blocks on the disk. (RE-015)
+    pub fn retry(&self, now: Now) -> (Applied, FollowUp) {
+        if self
+            .retries
+            .lock()
+            .next_deadline()
+            .is_none_or(|due| now.instant < due)
+        {
+            return (Applied::default(), FollowUp::default());
+        }
+        let _applying = self.applying.lock();
+        let due = self.retries.lock().take_due(now.instant);
+        let image = self.image.load_full();
+        let mut applying = Applying::new(self, &image, now);
+        let known = due.iter().filter_map(|name| {
+            let topic = image.topic(&name.topic)?;
+            let partition = topic.partition(name.partition)?;
+            Some((&**topic, name.partition, partition))
+        });
+        let known: Vec<_> = known.collect();
+        applying.make_logs(&known);
+        for (topic, index, partition) in known {
+            applying.take_partition(topic, index, partition);
+        }
+        if let Some(hosted) = applying.hosted {
+            self.hosted.store(Arc::new(hosted));
+        }
+        (applying.applied, applying.then)
+    }
 }
 
 /// One image on its way in.
@@ -90,17 +115,42 @@ struct Applying<'a, D: Disk, T> {
     hosted: Option<Hosted<D>>,
     /// The settings of topics that were asked for already.
     settings: HashMap<Arc<str>, Arc<TopicSettings>>,
+    /// What became of the logs that were made ahead, all at once.
+    made: HashMap<TopicPartition, Result<Arc<PartitionLog<D>>, CreateError>>,
     applied: Applied,
     then: FollowUp,
 }
 
-impl<D: Disk, T> Applying<'_, D, T> {
+impl<'a, D: Disk, T> Applying<'a, D, T> {
+    fn new(manager: &'a ReplicaManager<D, T>, image: &'a MetadataImage, now: Now) -> Self {
+        Self {
+            manager,
+            image,
+            now,
+            hosted: None,
+            settings: HashMap::new(),
+            made: HashMap::new(),
+            applied: Applied::default(),
+            then: FollowUp::default(),
+        }
+    }
+
     fn take_topics(&mut self, changes: &ImageChanges) {
         for topic in &changes.topics_deleted {
             for (index, _) in topic.indexed() {
                 self.let_go(topic, index);
             }
         }
+        let mut coming: Vec<Placed<'_>> = Vec::new();
+        for change in &changes.topics_changed {
+            let partitions = change.partitions();
+            coming.extend(partitions.map(|it| (&*change.new, it.index, it.new)));
+        }
+        for topic in &changes.topics_created {
+            let partitions = topic.indexed();
+            coming.extend(partitions.map(|(index, it)| (&**topic, index, it)));
+        }
+        self.make_logs(&coming);
         for change in &changes.topics_changed {
             for partition in change.partitions() {
                 self.take_partition(&change.new, partition.index, partition.new);
@@ -111,6 +161,36 @@ impl<D: Disk, T> Applying<'_, D, T> {
                 self.take_partition(topic, index, partition);
             }
         }
+    }
+
+    /// Makes the logs of those partitions that have none here and are to have one. Many at once
+    /// wait for the disk not much longer than one.
+    fn make_logs(&mut self, coming: &[Placed<'_>]) {
+        let manager = self.manager;
+        let local = manager.around.local;
+        let mut new = Vec::new();
+        for (topic, index, partition) in coming {
+            let name = TopicPartition::new(topic.name.clone(), *index);
+            let is_wanted = partition.is_replica(local) && manager.logs.get(&name).is_none();
+            if is_wanted && !manager.may_be_lost(partition) {
+                let settings = self.settings_of(&topic.name);
+                new.push((name, topic_id(topic), settings));
+            }
+        }
+        if new.len() < 2 {
+            return;
+        }
+        let partitions: Vec<_> = new
+            .iter()
+            .map(|(partition, topic_id, settings)| NewPartition {
+                partition,
+                topic_id: *topic_id,
+                config: &settings.log,
+            })
+            .collect();
+        let made = manager.logs.create_many(&partitions, self.now.unix_ms);
+        let names = new.into_iter().map(|(name, ..)| name);
+        self.made = names.zip(made).collect();
     }
 
     /// Topics of which a setting has changed, and all of them if it is one of the broker's that
@@ -167,6 +247,7 @@ impl<D: Disk, T> Applying<'_, D, T> {
                 ))
             });
         let taken = self.take(&partition, topic, it, &settings);
+        let is_news = self.note_for_retry(&name, &taken);
         match taken {
             Ok(Became::Leader { is_new: true }) => self.applied.led.push(name.clone()),
             Ok(Became::Follower { is_new: true, .. }) => self.applied.followed.push(name.clone()),
@@ -174,14 +255,31 @@ impl<D: Disk, T> Applying<'_, D, T> {
             Err(error) => {
                 self.then
                     .check(partition.key(), partition.go_offline(|_| true));
-                warn!(partition = %name, error = &error as &dyn Error, "partition is offline");
-                self.applied.not_taken.push((name.clone(), error));
+                if is_news {
+                    warn!(partition = %name, error = &error as &dyn Error, "partition is offline");
+                    self.applied.not_taken.push((name.clone(), error));
+                }
             }
         }
         let mut isr_check = manager.isr_check.lock();
         isr_check.partition_changed(&partition, self.now.instant);
         drop(isr_check);
         self.hosted().insert(name, partition);
+    }
+
+    /// Has a partition tried again that may do better later. Says whether it is news that it could
+    /// not be taken, if it could not.
+    fn note_for_retry(&self, name: &TopicPartition, taken: &Result<Became, NotTaken>) -> bool {
+        let mut retries = self.manager.retries.lock();
+        match taken {
+            Err(NotTaken::Create(CreateError::Shortage(_) | CreateError::NameTaken { .. })) => {
+                retries.add(name, self.now.instant)
+            }
+            Ok(_) | Err(_) => {
+                retries.remove(name);
+                true
+            }
+        }
     }
 
     /// Gives a partition its log, and its role over it.
@@ -193,14 +291,14 @@ impl<D: Disk, T> Applying<'_, D, T> {
         settings: &TopicSettings,
     ) -> Result<Became, NotTaken> {
         let name = partition.name();
-        let id = Some(topic.id).filter(|id| !id.is_zero());
         let logs = &self.manager.logs;
-        // What is made has no change behind it; what was led before has.
-        let is_new = image.partition_epoch == 0;
-        if self.manager.has_lost_directory && !is_new && logs.get(name).is_none() {
+        if self.manager.may_be_lost(image) && logs.get(name).is_none() {
             return Err(NotTaken::LogLost);
         }
-        let log = logs.create(name, id, &settings.log, self.now.unix_ms)?;
+        let log = match self.made.remove(name) {
+            Some(made) => made?,
+            None => logs.create(name, topic_id(topic), &settings.log, self.now.unix_ms)?,
+        };
         {
             // One that was there already may have been opened with others.
             let mut log = log.lock();
@@ -231,6 +329,7 @@ impl<D: Disk, T> Applying<'_, D, T> {
     /// A partition that is not placed here, if it was. (RE-012)
     fn let_go(&mut self, topic: &TopicImage, index: PartitionIndex) {
         let name = TopicPartition::new(topic.name.clone(), index);
+        self.manager.retries.lock().remove(&name);
         let is_it = |it: &Arc<Partition<D>>| it.topic_id() == topic.id;
         let hosted = self.manager.hosted.load();
         let hosted = self.hosted.as_ref().unwrap_or(&hosted);
@@ -264,5 +363,20 @@ impl<D: Disk, T> Applying<'_, D, T> {
         let ask = || Arc::new(self.manager.settings.settings_of(self.image, topic));
         let known = self.settings.entry(Arc::clone(topic));
         Arc::clone(known.or_insert_with(ask))
+    }
+}
+
+/// A partition of a topic, and what the metadata says of it.
+type Placed<'a> = (&'a TopicImage, PartitionIndex, &'a PartitionImage);
+
+fn topic_id(topic: &TopicImage) -> Option<TopicId> {
+    Some(topic.id).filter(|id| !id.is_zero())
+}
+
+impl<D: Disk, T> ReplicaManager<D, T> {
+    /// Whether the partition's log, if it is not here, may be in a directory that is missing: what
+    /// is made has no change behind it; what was led before has.
+    fn may_be_lost(&self, image: &PartitionImage) -> bool {
+        self.has_lost_directory && image.partition_epoch != 0
     }
 }

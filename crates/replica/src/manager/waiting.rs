@@ -12,11 +12,12 @@ use crate::delayed_fetch::{DelayedFetch, FetchWait};
 use crate::delayed_produce::{DelayedProduce, ProduceWait};
 use crate::finished::Finished;
 use crate::follow_up::{FollowUp, PartitionKey};
+use crate::ticket::Ticket;
 
 /// Those who waited and are done, to be answered by the caller.
 type AllFinished<D, T> = Vec<Finished<<D as Disk>::File, T>>;
 
-impl<D: Disk, T> ReplicaManager<D, T> {
+impl<D: Disk, T: Ticket> ReplicaManager<D, T> {
     /// Lets an append wait. If it became safe meanwhile, it is in `finished` at once. (B2.5)
     pub fn wait_produce(&self, wait: ProduceWait<D>, ticket: T, finished: &mut AllFinished<D, T>) {
         let (keys, deadline) = (wait.keys(), wait.deadline);
@@ -26,7 +27,8 @@ impl<D: Disk, T> ReplicaManager<D, T> {
 
     /// Lets a fetch wait. If enough came meanwhile, it is in `finished` at once. (B3.2)
     pub fn wait_fetch(&self, wait: FetchWait<D>, ticket: T, finished: &mut AllFinished<D, T>) {
-        let (keys, deadline) = (wait.keys(), wait.deadline);
+        let (mut keys, deadline) = (wait.keys(), wait.deadline);
+        keys.extend(ticket.reader().map(PartitionKey::of_reader));
         let operation = DelayedFetch::new(wait, ticket);
         enter(&self.fetches, operation, &keys, deadline, finished);
     }
@@ -42,6 +44,13 @@ impl<D: Disk, T> ReplicaManager<D, T> {
         let (keys, deadline) = (wait.keys(), wait.deadline);
         let operation = DelayedDeleteRecords::new(wait, ticket);
         enter(&self.deletions, operation, &keys, deadline, finished);
+    }
+
+    /// Asks the fetches of somebody again whose [`Patience`](crate::Patience) has changed, which
+    /// must be told by their tickets before this is called.
+    pub fn hurry(&self, reader: u64, finished: &mut AllFinished<D, T>) {
+        self.fetches
+            .check(&PartitionKey::of_reader(reader), finished);
     }
 
     /// Does what a call has left to do: looks who is ready by now and hands them back, and gives
@@ -74,14 +83,16 @@ impl<D: Disk, T> ReplicaManager<D, T> {
         self.follow_up(then, finished);
     }
 
-    /// When [`ReplicaManager::advance`] next has something to do; `None` if nothing waits and no
-    /// partition that is led here has followers.
+    /// When [`ReplicaManager::advance`] or [`ReplicaManager::retry`] next has something to do;
+    /// `None` if nothing waits, no partition that is led here has followers, and none is to be tried
+    /// again.
     pub fn next_deadline(&self) -> Option<Instant> {
         earliest([
             self.produces.next_deadline(),
             self.fetches.next_deadline(),
             self.deletions.next_deadline(),
             self.isr_check.lock().next_deadline(),
+            self.retries.lock().next_deadline(),
         ])
     }
 
@@ -93,6 +104,7 @@ impl<D: Disk, T> ReplicaManager<D, T> {
             self.fetches.watch_next_deadline(waker),
             self.deletions.watch_next_deadline(waker),
             self.isr_check.lock().watch_next_deadline(waker),
+            self.retries.lock().watch_next_deadline(waker),
         ])
     }
 
@@ -129,6 +141,6 @@ fn enter<Op: DelayedOperation>(
     finished.extend(done);
 }
 
-fn earliest(deadlines: [Option<Instant>; 4]) -> Option<Instant> {
+fn earliest(deadlines: [Option<Instant>; 5]) -> Option<Instant> {
     deadlines.into_iter().flatten().min()
 }

@@ -1,7 +1,7 @@
 //! Disks that refuse.
 
 use klamm_io::sim::{Fault, SimDisk};
-use klamm_io::{DiskErrorKind, DiskOperation};
+use klamm_io::{Disk as _, DiskErrorKind, DiskOperation};
 use klamm_log::Isolation;
 use klamm_records::Codecs;
 use klamm_replica::{
@@ -9,7 +9,9 @@ use klamm_replica::{
     PartitionRole, ReplicaOptions,
 };
 
-use crate::support::{Bed, LOCAL, Placed, broker, partition, produced, records, sized, wanted};
+use crate::support::{
+    Bed, LOCAL, Placed, broker, partition, produced, records, secs, sized, wanted,
+};
 
 fn of_logs(operation: DiskOperation) -> Fault {
     Fault::on(operation).where_path(|path| path.extension().is_some_and(|it| it == "log"))
@@ -160,11 +162,11 @@ fn while_a_directory_is_missing_only_what_is_new_gets_a_log() {
 }
 
 #[test]
-fn a_leader_epoch_that_cannot_be_written_leaves_the_partition_offline() {
+fn a_log_that_has_failed_leaves_its_partition_offline() {
     let bed = Bed::new();
     bed.place("a-0", &Placed::on(&[1]));
-    let epochs = |path: &std::path::Path| path.to_string_lossy().contains("leader-epoch");
-    bed.disk.inject(Fault::on_any().where_path(epochs).always());
+    let log = bed.logs.get(&partition("a-0")).unwrap();
+    log.lock().close().unwrap();
     let (applied, _) = bed.place("a-0", &Placed::on(&[1]).in_epoch(2));
     assert!(matches!(applied.not_taken[0].1, NotTaken::Begin(_)));
     let refused = bed.append_one(1, "a-0", records(1));
@@ -172,4 +174,55 @@ fn a_leader_epoch_that_cannot_be_written_leaves_the_partition_offline() {
         refused,
         Err(AppendError::NotServed(NotServed::Offline))
     ));
+}
+
+/// Covers RE-015: as soon as the disk has room again the partition is there, without anybody asking.
+#[test]
+fn re_015_a_partition_that_had_no_room_comes_when_there_is_some() {
+    let bed = Bed::new();
+    let full = || Fault::on(DiskOperation::CreateDir).failing_with(DiskErrorKind::Full);
+    bed.disk.inject(full().always());
+    assert_eq!(bed.manager.next_deadline(), None);
+    let (applied, _) = bed.place("a-0", &Placed::on(&[1]));
+    assert!(matches!(applied.not_taken[0].1, NotTaken::Create(_)));
+    let retry = || {
+        let (applied, then) = bed.manager.retry(bed.now());
+        assert!(bed.follow_up(then).is_empty());
+        (applied.led.len(), applied.not_taken.len())
+    };
+    // Not before it is time, and then less often.
+    assert_eq!(bed.manager.next_deadline(), Some(bed.instant() + secs(1)));
+    assert_eq!(retry(), (0, 0));
+    bed.clock.advance(secs(1));
+    assert_eq!(retry(), (0, 0));
+    assert_eq!(bed.manager.next_deadline(), Some(bed.instant() + secs(2)));
+    assert_eq!(bed.status("a-0").role, PartitionRole::Offline);
+    // Another one comes along, and one goes.
+    bed.place("b-0", &Placed::on(&[1]));
+    bed.place("c-0", &Placed::on(&[1]));
+    bed.place("c-0", &Placed::on(&[2]));
+    bed.disk.clear_faults();
+    bed.clock.advance(secs(2));
+    assert_eq!(retry(), (2, 0));
+    assert_eq!(bed.manager.next_deadline(), None);
+    for name in ["a-0", "b-0"] {
+        assert!(bed.append_one(1, name, records(1)).is_ok(), "{name}");
+    }
+    assert!(bed.logs.get(&partition("c-0")).is_none());
+}
+
+#[test]
+fn many_partitions_are_taken_and_each_has_its_own_fate() {
+    let bed = Bed::new();
+    let in_the_way = std::path::Path::new("/data/b-0");
+    bed.disk.create_dir_all(in_the_way).unwrap();
+    let (applied, _) = bed.place_all(&["a-0", "b-0", "c-0"], &Placed::on(&[1]));
+    assert_eq!(applied.led, [partition("a-0"), partition("c-0")]);
+    assert_eq!(applied.not_taken[0].0, partition("b-0"));
+    assert!(bed.append_one(1, "c-0", records(1)).is_ok());
+    bed.disk.remove_dir(in_the_way).unwrap();
+    bed.clock.advance(secs(1));
+    let (applied, _) = bed.manager.retry(bed.now());
+    assert_eq!(applied.led, [partition("b-0")]);
+    assert!(bed.append_one(1, "b-0", records(1)).is_ok());
 }

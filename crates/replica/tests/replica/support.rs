@@ -262,6 +262,22 @@ impl Bed {
         self.apply(&records)
     }
 
+    /// Places partitions of topics that are new, all in one image.
+    pub(crate) fn place_all(&self, names: &[&str], placed: &Placed) -> (Applied, Vec<Done>) {
+        let mut records = Vec::new();
+        for name in names {
+            let (name, topic_id) = (partition(name), self.new_topic_id());
+            let topic = TopicRecord {
+                name: (*name.topic).into(),
+                topic_id,
+                ..TopicRecord::default()
+            };
+            records.push(topic.into());
+            records.push(self.record(topic_id, name.partition, placed));
+        }
+        self.apply(&records)
+    }
+
     fn new_topic_id(&self) -> TopicId {
         let mut versions = self.versions.lock();
         *versions += 1;

@@ -9,12 +9,12 @@
 //! Estimate. Decoding costs an allocation for each array, and for each string, bytes or records an
 //! atomic step to take hold of the frame's buffer and one to let it go, some 5 ns each; the rest are
 //! a few instructions a field. The peer pays the same for strings, so what is left to gain lies in
-//! numbers, lists of numbers and the way between them. Encoding walks over the message twice and
-//! allocates once; records from 2 KiB on are passed on, not copied.
+//! numbers, lists of numbers and the way between them. Encoding walks over the message once, into a
+//! buffer that grows; records from 2 KiB on are passed on, not copied.
 //!
 //! The peer encodes in two ways: `kafka_protocol` is the one that its documentation shows, into an
 //! empty buffer that grows; `kafka_protocol_presized` is into a buffer that happens to have the right
-//! size, which nobody knows beforehand, without the walk that would find it.
+//! size, which nobody knows beforehand.
 
 mod peer;
 mod samples;

@@ -7,7 +7,28 @@ use bytes::{Bytes, BytesMut};
 /// A message's bytes: pieces in order, some of which may be gaps that somebody else fills.
 ///
 /// Small values are copied into one buffer; large ones are passed on by reference and stand
-/// between slices of it.
+/// between slices of it. Iterating yields the pieces, for a vectored write; where records are
+/// [elsewhere](crate::Records::Elsewhere), so many bytes of theirs are to be written in the gap's
+/// place. Whoever has no gap and wants one stretch calls [`into_bytes`](Self::into_bytes).
+///
+/// ```
+/// use bytes::Bytes;
+/// use klamm_wire::messages::produce::{PartitionProduceData, ProduceRequest, TopicProduceData};
+/// use klamm_wire::{Message, Piece, Records};
+///
+/// let partition = PartitionProduceData {
+///     records: Some(Records::Elsewhere(1000)),
+///     ..PartitionProduceData::default()
+/// };
+/// let topic = TopicProduceData { partition_data: vec![partition], ..Default::default() };
+/// let request = ProduceRequest { topic_data: vec![topic], ..Default::default() };
+///
+/// let encoded = request.encode(9)?;
+/// assert_eq!(encoded.len(), request.encoded_len(9)?, "the gap is counted");
+/// let lens: Vec<usize> = encoded.into_iter().map(|piece| piece.len()).collect();
+/// assert_eq!(lens, [16, 1000, 3], "what is before it, the gap, three empty tagged sections");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Encoded {
     copied: Bytes,

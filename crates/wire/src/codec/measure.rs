@@ -1,4 +1,4 @@
-//! [`Measure`]: counts what [`Writer`](super::Writer) will write, and checks it.
+//! [`Measure`]: counts what [`Writer`](super::Writer) writes, and says what is wrong with it.
 
 use klamm_primitives::varint;
 
@@ -6,7 +6,6 @@ use super::context::Context;
 use super::fault::{MeasureFault, Unencodable};
 use super::reader::STRING_LEN_MAX;
 use super::unknown_tags::UnknownTags;
-use super::writer::goes_apart;
 
 /// The greatest length that the protocol can say.
 pub(super) const LEN_MAX: usize = i32::MAX as usize;
@@ -21,39 +20,14 @@ fn long_varint_len(value: usize) -> usize {
 /// Lengths so far.
 #[derive(Debug, Default)]
 pub struct Measure {
-    /// All bytes.
     len: usize,
-    /// Those among them that are passed on rather than copied.
-    len_apart: usize,
-    /// In how many pieces those are.
-    apart: usize,
 }
 
 impl Measure {
-    /// The length of what `measure` counts. Only for what has been measured before, which shows
-    /// that it cannot fail.
-    #[inline]
-    pub(crate) fn len_of(measure: impl FnOnce(&mut Self) -> Result<(), MeasureFault>) -> usize {
-        let mut lengths = Self::default();
-        let measured = measure(&mut lengths);
-        debug_assert!(measured.is_ok(), "measured before");
-        lengths.len
-    }
-
     /// All bytes so far.
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.len
-    }
-
-    /// Those of them that are copied.
-    pub(super) fn len_copied(&self) -> usize {
-        self.len - self.len_apart
-    }
-
-    /// How many pieces come between the copied bytes.
-    pub(super) fn apart(&self) -> usize {
-        self.apart
     }
 
     #[inline]
@@ -121,29 +95,12 @@ impl Measure {
         Ok(())
     }
 
-    /// Bytes that can be passed on by reference.
+    /// Bytes, be they here or supplied by somebody else.
     #[inline]
     pub(super) fn bytes(&mut self, len: usize, context: Context) -> Result<(), MeasureFault> {
         self.length(len, context)?;
         self.len += len;
-        if goes_apart(len) {
-            self.add_apart(len);
-        }
         Ok(())
-    }
-
-    /// Bytes that somebody else supplies.
-    #[inline]
-    pub(super) fn gap(&mut self, len: usize, context: Context) -> Result<(), MeasureFault> {
-        self.length(len, context)?;
-        self.len += len;
-        self.add_apart(len);
-        Ok(())
-    }
-
-    fn add_apart(&mut self, len: usize) {
-        self.len_apart += len;
-        self.apart += 1;
     }
 
     /// Begins a tagged field's value.

@@ -208,14 +208,10 @@ impl Facts {
         version: i16,
         lengths: &mut Measure,
         measure: &dyn Fn(&mut Measure, Context) -> Result<(), MeasureFault>,
-    ) -> Result<Context, EncodeError> {
-        let context = self
-            .context(version)
-            .ok_or(EncodeError::UnsupportedVersion {
-                message: self.name,
-                version,
-                versions: self.versions,
-            })?;
+    ) -> Result<(), EncodeError> {
+        let Some(context) = self.context(version) else {
+            return Err(self.not_encoded(version));
+        };
         if let Err(fault) = measure(lengths, context) {
             return Err(fault.into_error(self.name, version));
         }
@@ -226,21 +222,51 @@ impl Facts {
                 len: lengths.len(),
             });
         }
-        Ok(context)
+        Ok(())
     }
 
-    /// Writes a message by `write`, after `measure`.
+    /// Writes a message by `write`; if that is refused, `measure` tells why.
     fn encode(
         &self,
         version: i16,
         measure: &dyn Fn(&mut Measure, Context) -> Result<(), MeasureFault>,
         write: &dyn Fn(&mut Writer, Context),
     ) -> Result<Encoded, EncodeError> {
-        let mut lengths = Measure::default();
-        let context = self.measure(version, &mut lengths, measure)?;
-        let mut writer = Writer::new(&lengths);
+        let Some(context) = self.context(version) else {
+            return Err(self.not_encoded(version));
+        };
+        let mut writer = Writer::new();
         write(&mut writer, context);
-        Ok(writer.finish())
+        writer
+            .finish()
+            .ok_or_else(|| self.refusal(version, Measure::default(), measure))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn not_encoded(&self, version: i16) -> EncodeError {
+        EncodeError::UnsupportedVersion {
+            message: self.name,
+            version,
+            versions: self.versions,
+        }
+    }
+
+    /// Why a message was refused while it was written, behind what was measured before: `measure`
+    /// refuses the same, and tells.
+    ///
+    /// # Panics
+    /// If it does not, which would be a mistake in this crate.
+    #[cold]
+    #[inline(never)]
+    fn refusal(
+        &self,
+        version: i16,
+        mut before: Measure,
+        measure: &dyn Fn(&mut Measure, Context) -> Result<(), MeasureFault>,
+    ) -> EncodeError {
+        self.measure(version, &mut before, measure)
+            .expect_err("what is not written is not measured either")
     }
 }
 
@@ -255,16 +281,24 @@ pub(crate) fn encode_frame<H: Message, M: Message>(
     (header, header_version): (&H, i16),
     (body, version): (&M, i16),
 ) -> Result<Encoded, EncodeError> {
-    let mut lengths = Measure::default();
-    let header_context =
-        Facts::of::<H>().measure(header_version, &mut lengths, &|lengths, context| {
-            header.measure(lengths, context)
-        })?;
-    let context = Facts::of::<M>().measure(version, &mut lengths, &|lengths, context| {
-        body.measure(lengths, context)
-    })?;
-    let mut writer = Writer::of_frame(&mut lengths);
+    let (of_header, of_body) = (Facts::of::<H>(), Facts::of::<M>());
+    let Some(header_context) = of_header.context(header_version) else {
+        return Err(of_header.not_encoded(header_version));
+    };
+    let Some(context) = of_body.context(version) else {
+        return Err(of_body.not_encoded(version));
+    };
+    let mut writer = Writer::of_frame();
     header.write(&mut writer, header_context);
     body.write(&mut writer, context);
-    Ok(writer.finish())
+    writer.finish().ok_or_else(|| {
+        let mut lengths = Measure::default();
+        let measure = |lengths: &mut Measure, context| header.measure(lengths, context);
+        match of_header.measure(header_version, &mut lengths, &measure) {
+            Err(error) => error,
+            Ok(()) => of_body.refusal(version, lengths, &|lengths, context| {
+                body.measure(lengths, context)
+            }),
+        }
+    })
 }

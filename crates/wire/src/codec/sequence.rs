@@ -115,10 +115,7 @@ impl Value for Records {
     }
 
     fn measure(&self, measure: &mut Measure, context: Context) -> Result<(), MeasureFault> {
-        match self {
-            Self::Here(bytes) => measure.bytes(bytes.len(), context),
-            Self::Elsewhere(len) => measure.gap(*len, context),
-        }
+        measure.bytes(self.len(), context)
     }
 
     fn write(&self, writer: &mut Writer, context: Context) {

@@ -25,7 +25,7 @@ pub trait Value: Sized {
     /// Checks the value and counts its bytes.
     fn measure(&self, measure: &mut Measure, context: Context) -> Result<(), MeasureFault>;
 
-    /// Writes the value, which was measured in the same context.
+    /// Writes the value. What [`Self::measure`] refuses, the writer refuses, too.
     fn write(&self, writer: &mut Writer, context: Context);
 
     /// Whether it is the type's default, which a tagged field leaves out.

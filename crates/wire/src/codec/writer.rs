@@ -1,4 +1,4 @@
-//! [`Writer`]: writes values that were measured into the room that this takes.
+//! [`Writer`]: writes values as they come, and checks them on the way.
 
 use std::slice;
 
@@ -7,7 +7,9 @@ use klamm_primitives::varint;
 
 use super::context::Context;
 use super::encoded::{Encoded, Piece};
-use super::measure::Measure;
+use super::fault::MeasureFault;
+use super::measure::{LEN_MAX, Measure};
+use super::reader::STRING_LEN_MAX;
 use super::unknown_tags::UnknownTags;
 
 /// Bytes of this length or more are passed on by reference, not copied. A piece of its own costs
@@ -15,57 +17,87 @@ use super::unknown_tags::UnknownTags;
 /// costs to copy so many bytes.
 const APART_LEN_MIN: usize = 2048;
 
-/// Whether bytes of this length are a piece of their own.
-#[inline]
-pub(super) const fn goes_apart(len: usize) -> bool {
-    len >= APART_LEN_MIN
-}
+/// Room for so many bytes is taken at first: more than most messages have that are not large.
+const ROOM_MIN: usize = 512;
+
+/// With less room left than this where an array begins, more is taken.
+const ROOM_LOW: usize = ROOM_MIN / 2;
+
+/// From this length on the buffer doubles; below it becomes four times as large, as then what was
+/// written is copied.
+const DOUBLES_FROM: usize = 128 * 1024;
 
 /// A message while it is written.
+///
+/// What the version cannot say is noted and the rest is written all the same: it hardly ever
+/// happens, and to tell which field it was is [`Measure`]'s, which walks over the message again.
+/// Thus a good message is walked over once.
 #[derive(Debug)]
 pub struct Writer {
-    /// What is copied, without breaks. It has the room that was measured and never grows.
+    /// What is copied, without breaks.
     copied: Vec<u8>,
-    len_copied: usize,
     /// What comes between, each with the number of copied bytes before it.
     apart: Vec<(usize, Piece)>,
+    len_apart: usize,
+    /// Bytes in front for a frame's size.
+    size_len: usize,
+    refused: bool,
 }
 
 impl Writer {
-    /// Takes the room that `measure` found.
-    pub(crate) fn new(measure: &Measure) -> Self {
+    /// Writes a message.
+    pub(crate) fn new() -> Self {
         Self {
-            copied: Vec::with_capacity(measure.len_copied()),
-            len_copied: measure.len_copied(),
-            apart: Vec::with_capacity(measure.apart()),
+            copied: Vec::with_capacity(ROOM_MIN),
+            apart: Vec::new(),
+            len_apart: 0,
+            size_len: 0,
+            refused: false,
         }
     }
 
-    /// Takes the room that `measure` found and four bytes for the size, which it writes.
-    pub(crate) fn of_frame(measure: &mut Measure) -> Self {
-        let size = measure.len();
-        measure.add(size_of::<i32>());
-        let mut writer = Self::new(measure);
-        debug_assert!(size <= super::measure::LEN_MAX, "measured");
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "measuring refuses what does not fit"
-        )]
-        writer.put((size as u32).to_be_bytes());
+    /// Writes what makes up a frame, whose size is put in front at the end.
+    pub(crate) fn of_frame() -> Self {
+        let size = [0; size_of::<i32>()];
+        let mut writer = Self::new();
+        writer.put(size);
+        writer.size_len = size.len();
         writer
     }
 
-    /// Gives what was written.
-    ///
-    /// # Panics
-    /// If it is not as long as what was measured, as a frame's size would then be wrong.
-    pub(crate) fn finish(self) -> Encoded {
-        assert_eq!(
-            self.copied.len(),
-            self.len_copied,
-            "what is written is as long as what was measured"
-        );
-        Encoded::new(self.copied.into(), self.apart)
+    /// What was written; `None` if the version cannot say it, or it is longer than can be said.
+    pub(crate) fn finish(mut self) -> Option<Encoded> {
+        let len = (self.copied.len() - self.size_len).saturating_add(self.len_apart);
+        if self.refused || len > LEN_MAX {
+            return None;
+        }
+        if let Some(size) = self.copied.first_chunk_mut().filter(|_| self.size_len > 0) {
+            *size = u32::try_from(len).ok()?.to_be_bytes();
+        }
+        Some(Encoded::new(self.copied.into(), self.apart))
+    }
+
+    /// Takes more room, if there is less than `len` bytes.
+    #[inline]
+    fn make_room(&mut self, len: usize) {
+        if self.copied.capacity() - self.copied.len() < len {
+            self.grow(len);
+        }
+    }
+
+    /// Takes more room, and much of it: large messages are made of many small parts.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, len: usize) {
+        let now = self.copied.capacity();
+        let more = if now < DOUBLES_FROM { 3 * now } else { now };
+        self.copied.reserve(more.max(len));
+    }
+
+    /// Notes that there is something which cannot be written.
+    #[inline]
+    pub(crate) fn refuse(&mut self) {
+        self.refused = true;
     }
 
     #[inline]
@@ -97,17 +129,18 @@ impl Writer {
         self.copy(encoded.as_slice());
     }
 
-    /// The length in front of bytes or an array; measuring has seen that it fits.
+    /// The length in front of bytes or an array.
     #[inline]
     pub(crate) fn length(&mut self, len: usize, context: Context) {
-        debug_assert!(len <= super::measure::LEN_MAX, "measured");
+        self.refused |= len > LEN_MAX;
+        self.make_room(ROOM_LOW);
         #[expect(
             clippy::cast_possible_truncation,
-            reason = "measuring refuses what does not fit"
+            reason = "nothing is made of what was refused"
         )]
         let length = len as u32;
         if context.is_flexible() {
-            self.varint(length + 1);
+            self.varint(length.wrapping_add(1));
         } else {
             self.put(length.to_be_bytes());
         }
@@ -135,9 +168,10 @@ impl Writer {
 
     #[inline]
     pub(super) fn string(&mut self, text: &str, context: Context) {
+        self.refused |= text.len() > STRING_LEN_MAX;
         #[expect(
             clippy::cast_possible_truncation,
-            reason = "measuring refuses what does not fit"
+            reason = "nothing is made of what was refused"
         )]
         let length = text.len() as u16;
         if context.is_flexible() {
@@ -150,9 +184,10 @@ impl Writer {
 
     pub(super) fn bytes(&mut self, bytes: &Bytes, context: Context) {
         self.length(bytes.len(), context);
-        if goes_apart(bytes.len()) {
+        if bytes.len() >= APART_LEN_MIN {
             self.apart(Piece::Bytes(bytes.clone()));
         } else {
+            self.make_room(bytes.len());
             self.copy(bytes);
         }
     }
@@ -163,6 +198,8 @@ impl Writer {
     }
 
     fn apart(&mut self, piece: Piece) {
+        // What saturates is refused for its length.
+        self.len_apart = self.len_apart.saturating_add(piece.len());
         self.apart.push((self.copied.len(), piece));
     }
 
@@ -177,27 +214,51 @@ impl Writer {
         self.varint(known + unknown);
     }
 
+    /// What stands before the value that `measure` measures.
+    #[inline]
+    pub(crate) fn known_tag(
+        &mut self,
+        tag: u32,
+        measure: impl FnOnce(&mut Measure) -> Result<(), MeasureFault>,
+    ) {
+        let mut lengths = Measure::default();
+        self.refused |= measure(&mut lengths).is_err();
+        self.tag(tag, lengths.len());
+    }
+
     /// What stands before a tagged field's value of `len` bytes.
-    pub(crate) fn tag(&mut self, tag: u32, len: usize) {
+    fn tag(&mut self, tag: u32, len: usize) {
         self.varint(tag);
         self.long_varint(len as u64);
     }
 
-    /// A whole tagged section of which no field is known.
+    /// A whole tagged section of which no field is known; nothing if the version has none.
     #[inline]
-    pub(crate) fn unknown_tags(&mut self, tags: &UnknownTags) {
-        if tags.is_empty() {
+    pub(crate) fn unknown_tags(&mut self, tags: &UnknownTags, context: Context) {
+        if !tags.is_empty() {
+            self.some_unknown_tags(tags, context);
+        } else if context.is_flexible() {
             self.put([0]);
-        } else {
-            self.some_unknown_tags(tags);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn some_unknown_tags(&mut self, tags: &UnknownTags) {
+    fn some_unknown_tags(&mut self, tags: &UnknownTags, context: Context) {
+        if !context.is_flexible() {
+            return self.refuse();
+        }
         self.tag_count(0, tags);
         self.unknown_tags_rest(tags.iter());
+    }
+
+    /// Refuses unknown tags that the schema names. `is_known` has those, each with whether it does so
+    /// in this version.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn refuse_known(&mut self, tags: &UnknownTags, is_known: &[(u32, bool)]) {
+        let mut tags = tags.iter();
+        self.refused |= tags.any(|(tag, _)| is_known.contains(&(*tag, true)));
     }
 
     /// Those unknown tags that come before the known tag `below`.

@@ -69,8 +69,37 @@ pub trait Random: Sized {
 }
 
 /// True once in eight times.
-pub(crate) fn seldom(entropy: &mut dyn Entropy) -> bool {
+fn seldom(entropy: &mut dyn Entropy) -> bool {
     entropy.draw() % 8 == 7
+}
+
+/// Gives a field that `exists` a random value, but for a default now and then, which a tagged field
+/// leaves out.
+pub(crate) fn vary<T: Random>(
+    field: &mut T,
+    exists: bool,
+    entropy: &mut dyn Entropy,
+    context: Context,
+) {
+    if exists && !seldom(entropy) {
+        *field = T::random(entropy, context);
+    }
+}
+
+/// As [`vary`], for a field in which null may be legal. Where it is not, it is no default either.
+pub(crate) fn vary_nullable<T: Random + Default>(
+    field: &mut Option<T>,
+    exists: bool,
+    nullable: bool,
+    entropy: &mut dyn Entropy,
+    context: Context,
+) {
+    if exists && !seldom(entropy) {
+        let null = nullable && seldom(entropy);
+        *field = (!null).then(|| T::random(entropy, context));
+    } else if exists && !nullable && field.is_none() {
+        *field = Some(T::default());
+    }
 }
 
 /// A length: short ones mostly, seldom one around where the form of a length changes.

@@ -2,7 +2,7 @@
 
 use klamm_controller::MetadataImage;
 use klamm_io::{DiskFile, FileRange};
-use klamm_primitives::{BrokerId, Offset, TopicPartition};
+use klamm_primitives::{Offset, TopicPartition};
 use klamm_replica::{FetchError, FetchedRecords, PartitionFetched};
 use klamm_wire::messages::fetch::{
     AbortedTransaction, EpochEndOffset, FetchResponse, FetchableTopicResponse, LeaderIdAndEpoch,
@@ -136,18 +136,14 @@ fn failed(error: &FetchError, version: i16) -> PartitionData {
 }
 
 fn add_endpoint(endpoints: &mut Vec<NodeEndpoint>, leader: &CurrentLeader<'_>) {
-    let is_new = |id: BrokerId| !endpoints.iter().any(|it| it.node_id == id);
-    if let Some((broker, endpoint)) = leader.at
-        && is_new(leader.id)
-    {
-        endpoints.push(NodeEndpoint {
-            node_id: leader.id,
-            host: (&*endpoint.host).into(),
-            port: endpoint.port.into(),
-            rack: broker.rack.as_deref().map(Into::into),
-            ..NodeEndpoint::default()
-        });
-    }
+    let address = leader.endpoint_beside(endpoints.iter().map(|it| it.node_id));
+    endpoints.extend(address.map(|it| NodeEndpoint {
+        node_id: leader.id,
+        host: it.host,
+        port: it.port,
+        rack: it.rack,
+        ..NodeEndpoint::default()
+    }));
 }
 
 #[cfg(test)]

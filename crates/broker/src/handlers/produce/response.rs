@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use klamm_controller::MetadataImage;
-use klamm_primitives::{BrokerId, Offset, TopicPartition};
+use klamm_primitives::{Offset, TopicPartition};
 use klamm_records::ValidationError;
 use klamm_replica::{AppendError, AppendedRecords, PartitionAppended};
 use klamm_wire::ErrorCode;
@@ -134,26 +134,25 @@ fn failed(error: &AppendError) -> PartitionProduceResponse {
 }
 
 fn add_endpoint(endpoints: &mut Vec<NodeEndpoint>, leader: &CurrentLeader<'_>) {
-    let is_new = |id: BrokerId| !endpoints.iter().any(|it| it.node_id == id);
-    if let Some((broker, endpoint)) = leader.at
-        && is_new(leader.id)
-    {
-        endpoints.push(NodeEndpoint {
-            node_id: leader.id,
-            host: (&*endpoint.host).into(),
-            port: endpoint.port.into(),
-            rack: broker.rack.as_deref().map(Into::into),
-            ..NodeEndpoint::default()
-        });
-    }
+    let address = leader.endpoint_beside(endpoints.iter().map(|it| it.node_id));
+    endpoints.extend(address.map(|it| NodeEndpoint {
+        node_id: leader.id,
+        host: it.host,
+        port: it.port,
+        rack: it.rack,
+        ..NodeEndpoint::default()
+    }));
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
-    use klamm_primitives::PartitionIndex;
+    use klamm_primitives::{BrokerId, LeaderEpoch, PartitionIndex, Uuid};
     use klamm_replica::NotServed;
+    use klamm_wire::metadata::partition::PartitionRecord;
+    use klamm_wire::metadata::register_broker::{BrokerEndpoint, RegisterBrokerRecord};
+    use klamm_wire::metadata::topic::TopicRecord;
 
     use super::*;
     use crate::layout::{PartitionLayout, TopicLayout};
@@ -220,6 +219,71 @@ mod tests {
             errors(&layout, &results()),
             "t-1: UNKNOWN_TOPIC_OR_PARTITION, t-2: NOT_LEADER_OR_FOLLOWER"
         );
+    }
+
+    /// Partition 0 of `t` is led by broker 2, which is at `two:9` by listener `A`.
+    fn led_elsewhere() -> MetadataImage {
+        let broker = RegisterBrokerRecord {
+            broker_id: BrokerId::new(2),
+            fenced: false,
+            end_points: vec![BrokerEndpoint {
+                name: "A".into(),
+                host: "two".into(),
+                port: 9,
+                ..BrokerEndpoint::default()
+            }],
+            ..RegisterBrokerRecord::default()
+        };
+        let topic = TopicRecord {
+            name: "t".into(),
+            topic_id: Uuid::ONE,
+            ..TopicRecord::default()
+        };
+        let partition = |index| PartitionRecord {
+            partition_id: PartitionIndex::new(index),
+            topic_id: Uuid::ONE,
+            replicas: vec![2.into()],
+            isr: vec![2.into()],
+            leader: 2.into(),
+            leader_epoch: LeaderEpoch::new(5),
+            ..PartitionRecord::default()
+        };
+        let records = [
+            broker.into(),
+            topic.into(),
+            partition(0).into(),
+            partition(1).into(),
+        ];
+        let image = MetadataImage::new("c");
+        image.apply(&records, image.offset() + 1).unwrap()
+    }
+
+    #[test]
+    fn ap_015_whoever_asks_the_wrong_broker_is_told_the_leader_and_where_it_is() {
+        let unknown = ErrorCode::UNKNOWN_TOPIC_OR_PARTITION;
+        let layout = layout([None, None, Some(unknown)]);
+        let image = led_elsewhere();
+        let answered = |listener, version| {
+            let moved = |index| result(index, Err(NotServed::NotLeader.into()));
+            response(&layout, vec![moved(0), moved(1)], &image, listener, version)
+        };
+        let answer = answered("A", 10);
+        let leaders = answer.responses[0].partition_responses.iter();
+        let leaders: Vec<_> = leaders
+            .map(|it| &it.current_leader)
+            .map(|it| (it.leader_id.get(), it.leader_epoch.get()))
+            .collect();
+        assert_eq!(leaders, [(2, 5), (2, 5), (-1, -1)]);
+        let [at] = &answer.node_endpoints[..] else {
+            panic!("each broker once: {answer:?}");
+        };
+        assert_eq!((at.node_id.get(), &*at.host, at.port), (2, "two", 9));
+        // By a listener that it does not have, its address is not told.
+        assert!(answered("B", 10).node_endpoints.is_empty());
+        let old = answered("A", 9);
+        let leader = &old.responses[0].partition_responses[0].current_leader;
+        assert_eq!(*leader, LeaderIdAndEpoch::default());
+        assert!(old.node_endpoints.is_empty());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Listeners, connections, and who may come in.
 
 use crate::settings::definition::{Change, Definition, row, unset};
-use crate::settings::kind::{Kind, any_int, any_long, int, long};
+use crate::settings::kind::{Kind, any_int, any_long, int, long, threads};
 
 const MAX_INT: &str = "2147483647";
 const PROTOCOL_MAP: &str =
@@ -19,8 +19,8 @@ pub(super) const TABLE: &[Definition] = &[
     unset("inter.broker.listener.name", Kind::Text, "the listener that brokers call each other by"),
     row("security.inter.broker.protocol", Kind::Choice(PROTOCOLS), "PLAINTEXT", "the protocol between brokers, where their listener is not named")
         .guard(),
-    row("num.network.threads", int(1), "3", "threads that carry bytes, for each listener").change(Change::Listener),
-    row("num.io.threads", int(1), "8", "threads that handle requests").change(Change::Cluster),
+    row("num.network.threads", threads(1), "3", "threads that carry bytes, for each listener").change(Change::Listener),
+    row("num.io.threads", threads(1), "8", "threads that handle requests").change(Change::Cluster),
     row("queued.max.requests", int(1), "500", "so many requests may wait for a handler; then nothing more is read"),
     row("queued.max.request.bytes", any_long(), "-1", "so many bytes of requests may wait; -1: no bound"),
     row("socket.request.max.bytes", int(1), "104857600", "the largest request"),

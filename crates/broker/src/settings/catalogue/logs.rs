@@ -1,7 +1,7 @@
 //! Log directories, and what is done to all logs.
 
 use crate::settings::definition::{Change, Definition, row, unset};
-use crate::settings::kind::{Kind, any_int, any_long, int, long};
+use crate::settings::kind::{Kind, any_int, any_long, int, long, threads};
 
 const NO_BOUND: &str = "1.7976931348623157E308";
 const MAX_LONG: &str = "9223372036854775807";
@@ -18,10 +18,10 @@ pub(super) const TABLE: &[Definition] = &[
     row("log.flush.scheduler.interval.ms", any_long(), MAX_LONG, "how often logs are looked for that must be synced by time"),
     row("log.flush.offset.checkpoint.interval.ms", int(0), "60000", "how often recovery points are written down"),
     row("log.flush.start.offset.checkpoint.interval.ms", int(0), "60000", "how often log start offsets are written down"),
-    row("num.recovery.threads.per.data.dir", int(1), "2", "logs of a directory that are opened or closed at a time").change(Change::Cluster),
+    row("num.recovery.threads.per.data.dir", threads(1), "2", "logs of a directory that are opened or closed at a time").change(Change::Cluster),
     row("log.dir.failure.timeout.ms", long(1), "30000", "a broker that cannot report a lost directory by then stops"),
     row("log.cleaner.enable", Kind::Bool, "true", "whether logs are compacted"),
-    row("log.cleaner.threads", int(0), "1", "threads that compact").change(Change::Cluster),
+    row("log.cleaner.threads", threads(0), "1", "threads that compact").change(Change::Cluster),
     row("log.cleaner.dedupe.buffer.size", any_long(), "134217728", "memory for the keys, of all of them").change(Change::Cluster),
     row("log.cleaner.io.buffer.size", int(0), "524288", "memory for copying, of all of them").change(Change::Cluster),
     row("log.cleaner.io.buffer.load.factor", ANY, "0.9", "how full the memory for the keys may become").change(Change::Cluster),

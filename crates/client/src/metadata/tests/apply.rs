@@ -223,6 +223,22 @@ fn cl_080_topic_errors_are_raised_once() {
     assert!(fixture.metadata.cluster().invalid_topics().is_empty());
 }
 
+/// Covers CL-073, CL-080: of errors that pass, too.
+#[test]
+fn what_an_answer_says_in_place_of_partitions_is_kept_until_another_names_the_topic() {
+    let unled = || failed_topic("new", ErrorCode::LEADER_NOT_AVAILABLE);
+    let fixture = Fixture::knowing(&[unled(), topic("a", &[(0, 1)])]);
+    let said = || fixture.metadata.cluster().topic_error("new");
+    assert_eq!(said(), Some(ErrorCode::LEADER_NOT_AVAILABLE));
+    assert_eq!(fixture.metadata.cluster().topic_error("a"), None);
+    assert_eq!(fixture.metadata.take_error(), None, "it is not raised");
+    fixture.metadata.add_topic("c", fixture.now);
+    fixture.answer(&[topic("c", &[(0, 1)])]);
+    assert_eq!(said(), Some(ErrorCode::LEADER_NOT_AVAILABLE));
+    fixture.full(&[topic("new", &[(0, 1)])]);
+    assert_eq!(said(), None);
+}
+
 #[test]
 fn cl_081_topic_ids_are_kept_with_the_names() {
     let with_id = |number, epoch| MetadataResponseTopic {

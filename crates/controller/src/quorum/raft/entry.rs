@@ -6,6 +6,8 @@
 //! | 1 | kind: 0 nothing, 1 change, 2 membership |
 //! | unsigned varint | the node that led when the entry was made |
 //! | the rest | see [`Change`] and [`put_membership`] |
+//!
+//! The record's key is an [`EntryKey`]; the first entries of old logs have none.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,6 +42,14 @@ pub(crate) enum EntryError {
         /// The kind.
         kind: u8,
     },
+    /// Its term is not the one that its batch has.
+    #[error("term {found} in the batch of term {batch}")]
+    OtherTerm {
+        /// What the key says.
+        found: u64,
+        /// The leader epoch of the batch.
+        batch: LeaderEpoch,
+    },
     /// A node's number, a term or an index is out of its range.
     #[error("{value} is out of the range of its field")]
     OutOfRange {
@@ -49,6 +59,44 @@ pub(crate) enum EntryError {
     /// The records cannot be read.
     #[error(transparent)]
     Change(#[from] ChangeError),
+}
+
+/// The key of an entry's record: what is to be known of it under the batch's checksum, which the
+/// header's own leader epoch is not.
+///
+/// | bytes | what |
+/// |---|---|
+/// | 8 | the first offset that was not durable when the entry was written, big-endian |
+/// | 8 | the entry's term, big-endian |
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct EntryKey {
+    pub(super) durable: Offset,
+    pub(super) term: u64,
+}
+
+impl EntryKey {
+    const LEN: usize = 16;
+
+    pub(super) fn encode(self) -> [u8; Self::LEN] {
+        let mut bytes = [0; Self::LEN];
+        bytes[..8].copy_from_slice(&self.durable.get().to_be_bytes());
+        bytes[8..].copy_from_slice(&self.term.to_be_bytes());
+        bytes
+    }
+
+    /// Whether it is of the term that the batch's header has for leader epoch.
+    pub(super) fn is_of(self, leader_epoch: LeaderEpoch) -> bool {
+        i64::try_from(self.term) == Ok(leader_epoch.get().into())
+    }
+
+    /// `None` where it is none.
+    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
+        let (durable, term) = bytes.split_first_chunk()?;
+        Some(Self {
+            durable: Offset::new(i64::from_be_bytes(*durable)),
+            term: u64::from_be_bytes(term.try_into().ok()?),
+        })
+    }
 }
 
 /// The value of the entry's record.

@@ -18,12 +18,13 @@ use openraft::storage::{LogFlushed, RaftLogStorage};
 use openraft::{LogState, RaftLogReader};
 use parking_lot::Mutex;
 use thiserror::Error;
+use tracing::warn;
 
-use super::entry::{self, EntryError};
+use super::durable_point::DurablePoint;
+use super::entry::{self, EntryError, EntryKey};
 use super::quorum_state::QuorumState;
-use super::{
-    Entry, LogId, PROPOSAL_SIZE_MAX, StorageError, StorageIoError, Types, Vote, offset_of,
-};
+use super::{Entry, LogId, StorageError, StorageIoError, Types, Vote, offset_of};
+use crate::quorum::PROPOSAL_SIZE_MAX;
 
 /// Bytes that are read at once; one batch comes whole even if it is longer.
 const READ_SIZE: u32 = 1 << 20;
@@ -63,6 +64,8 @@ struct Inner<D: Disk, C: Clock> {
 
 struct Written<D: Disk> {
     log: Log<D>,
+    /// None before the log was read for the first time.
+    durable: Option<DurablePoint<D::File>>,
     state: QuorumState,
     /// The last entry of the log, if it has one.
     last: Option<LogId>,
@@ -141,6 +144,7 @@ impl<D: Disk, C: Clock> LogStore<D, C> {
         let reader = log.reader();
         let written = Written {
             log,
+            durable: None,
             state,
             last: None,
         };
@@ -167,6 +171,8 @@ impl<D: Disk, C: Clock> LogStore<D, C> {
             if start < end {
                 written.log.flush().map_err(LogStoreError::from)?;
             }
+            let (disk, directory) = (&self.inner.disk, &self.inner.directory);
+            written.durable = Some(DurablePoint::open(disk, directory, end)?);
             (start, end)
         };
         let mut last = None;
@@ -235,6 +241,7 @@ impl<D: Disk, C: Clock> LogStore<D, C> {
         let now_ms = inner.clock.unix_ms();
         let mut codecs = Codecs::default();
         let mut written = inner.written.lock();
+        let durable = written.log.recovery_point();
         for entry in entries {
             let expected = written.log.log_end_offset();
             if offset_of(entry.log_id.index) != expected {
@@ -243,12 +250,16 @@ impl<D: Disk, C: Clock> LogStore<D, C> {
                     expected,
                 });
             }
-            let batch = batch_of(entry, now_ms, &mut codecs)?;
+            let batch = batch_of(entry, durable, now_ms, &mut codecs)?;
             let term = term_as_epoch(entry.log_id.leader_id.term)?;
             written.log.append_own(&[batch], term, now_ms)?;
             written.last = Some(entry.log_id);
         }
         written.log.flush()?;
+        let durable = written.log.recovery_point();
+        if let Some(point) = &mut written.durable {
+            point.raise(durable);
+        }
         Ok(())
     }
 
@@ -269,6 +280,9 @@ impl<D: Disk, C: Clock> LogStore<D, C> {
         let mut written = self.inner.written.lock();
         let offset = offset_of(since.index);
         let now_ms = self.inner.clock.unix_ms();
+        if let Some(point) = &mut written.durable {
+            point.lower(offset)?;
+        }
         written.log.truncate_to(offset, now_ms)?;
         let start = written.log.log_start_offset();
         written.last = None;
@@ -284,12 +298,16 @@ impl<D: Disk, C: Clock> LogStore<D, C> {
     /// a snapshot has taken the place of all. Blocks.
     fn purge_now(&self, up_to: LogId) -> Result<(), LogStoreError> {
         let mut written = self.inner.written.lock();
-        // First the note of it: entries without a note are only too many.
+        // First the note of it: entries without a note are only too many, so that a disk which has
+        // no room for the note is no reason to stop.
         let state = QuorumState {
             purged: Some(up_to),
             ..written.state.clone()
         };
-        state.write(&self.inner.disk, &self.inner.directory)?;
+        if let Err(error) = state.write(&self.inner.disk, &self.inner.directory) {
+            warn!(%error, "the metadata log was not cut behind its snapshot");
+            return Ok(());
+        }
         written.state = state;
         let start = offset_of(up_to.index) + 1;
         let now_ms = self.inner.clock.unix_ms();
@@ -417,15 +435,22 @@ impl<D: Disk, C: Clock> RaftLogStorage<Types> for LogStore<D, C> {
     }
 }
 
-/// The batch of an entry: one record without a key.
-fn batch_of(entry: &Entry, now_ms: i64, codecs: &mut Codecs) -> Result<ValidBatch, LogStoreError> {
+/// The batch of an entry: one record. Everything below `durable` is synced.
+fn batch_of(
+    entry: &Entry,
+    durable: Offset,
+    now_ms: i64,
+    codecs: &mut Codecs,
+) -> Result<ValidBatch, LogStoreError> {
     let make = |error: &dyn std::error::Error| LogStoreError::Make {
         reason: error.to_string(),
     };
     let value = entry::encode(entry);
+    let term = entry.log_id.leader_id.term;
+    let key = EntryKey { durable, term }.encode();
     let buffer = Vec::with_capacity(value.len() + BATCH_OVERHEAD_MAX);
     let mut builder = RecordBatchBuilder::new(BatchOptions::default(), buffer);
-    let appended = builder.append(now_ms, None, Some(&value), &[]);
+    let appended = builder.append(now_ms, Some(&key), Some(&value), &[]);
     appended.map_err(|error| make(&error))?;
     builder.close(codecs).map_err(|error| make(&error))?;
     let batch = RecordBatch::parse(builder.into_bytes().map_err(|error| make(&error))?)?;
@@ -443,11 +468,16 @@ fn entry_of(batch: &RecordBatch, codecs: &mut Codecs) -> Result<Entry, LogStoreE
     let header = batch.header();
     let offset = header.base_offset;
     let mut records = batch.read(codecs)?;
-    let value = match records.next()? {
-        Some(record) if header.last_offset_delta == 0 => record.value,
-        _ => None,
-    };
-    let value = value.ok_or(LogStoreError::NoEntry { offset })?;
+    let record = records.next()?.filter(|_| header.last_offset_delta == 0);
+    let record = record.ok_or(LogStoreError::NoEntry { offset })?;
+    let value = record.value.ok_or(LogStoreError::NoEntry { offset })?;
+    if let Some(key) = record.key.and_then(EntryKey::decode)
+        && !key.is_of(header.leader_epoch)
+    {
+        let (found, batch) = (key.term, header.leader_epoch);
+        let source = EntryError::OtherTerm { found, batch };
+        return Err(LogStoreError::Entry { offset, source });
+    }
     // The entry's strings outlive the batch, which is no larger than they are.
     let value = batch.bytes().slice_ref(value);
     entry::decode(offset, header.leader_epoch, value)

@@ -2,22 +2,22 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use klamm_io::{Clock, Disk, DiskError, DiskErrorKind};
 use klamm_log::{CleanupPolicy, Log, LogConfig, OpenError, OpenOptions};
 use klamm_primitives::{BrokerId, Offset};
 use openraft::{BasicNode, Config, Raft, SnapshotPolicy};
-use parking_lot::Mutex;
 use thiserror::Error;
-use tracing::{info, warn};
+use tracing::info;
 
 use super::log_store::{BATCH_SIZE_MAX, LogStore, LogStoreError};
 use super::no_peers::NoPeers;
 use super::quorum_state::{QuorumState, QuorumStateError};
 use super::snapshot::{self, Snapshot};
+use super::snapshots::Snapshots;
 use super::state_machine::{Applied, StateMachine};
-use super::{Growth, Membership, RaftOptions, RaftQuorum, Types, Vote, offset_of};
+use super::tail::{self, TailError};
+use super::{Membership, RaftOptions, RaftQuorum, Types, Vote, durable_point, offset_of};
 use crate::image::ApplyError;
 use crate::quorum::{ProposeError, Quorum};
 
@@ -30,13 +30,34 @@ pub enum OpenQuorumError {
     /// The log could not be opened.
     #[error("the metadata log cannot be opened")]
     Log(#[from] OpenError),
-    /// A file beside the log is damaged. Going on without it might undo what was promised.
+    /// The log belongs to another cluster.
+    #[error("{} holds the metadata of cluster {found}, this is {expected}", directory.display())]
+    OtherCluster {
+        /// Where the log is.
+        directory: PathBuf,
+        /// Its cluster.
+        found: String,
+        /// The cluster that asks.
+        expected: String,
+    },
+    /// A file of the log, or beside it, is damaged. Going on without what it held might undo what
+    /// was promised.
     #[error("{path} is damaged: {reason}", path = path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
         /// What is wrong.
         reason: String,
+    },
+    /// Entries at the end of the log that were durable are not there.
+    #[error("the log in {} ends at {end}, and was durable up to {durable}", directory.display())]
+    Lost {
+        /// Where the log is.
+        directory: PathBuf,
+        /// Where it ends.
+        end: Offset,
+        /// Up to where it should go.
+        durable: Offset,
     },
     /// An entry of the log cannot be read.
     #[error("the metadata log cannot be read: {reason}")]
@@ -108,8 +129,9 @@ impl<D: Disk, C: Clock> RaftQuorum<D, C> {
             });
         }
 
-        let machine = StateMachine::new(found.disk, options.directory.clone(), found.applied);
-        let images = machine.images();
+        let disk = found.disk;
+        let machine = StateMachine::new(disk.clone(), options.directory.clone(), found.applied);
+        let (images, shown) = (machine.images(), machine.shown());
         let log = found.log;
         let has_begun = log.last().is_some();
         let node_id = options.node_id;
@@ -129,17 +151,15 @@ impl<D: Disk, C: Clock> RaftQuorum<D, C> {
         }
         lead(&raft, node_id).await?;
 
-        let growth = Growth {
-            bytes: AtomicU64::new(found.grown),
-            since: Mutex::new(clock.now()),
-        };
+        let (taker, now) = (raft.clone(), clock.now());
+        let snapshots = Snapshots::new(disk, &options, taker, shown, found.grown, now);
         let quorum = Self {
             raft,
             images,
             options,
             log,
             clock,
-            growth,
+            snapshots,
         };
         quorum.bootstrap().await?;
         Ok(quorum)
@@ -187,13 +207,7 @@ impl<D: Disk, C: Clock> Found<D, C> {
         let directory = &options.directory;
         create_durably(&disk, directory)?;
         let lock = disk.try_lock(&directory.join(".lock"))?;
-        let state = QuorumState::read(&disk, directory).map_err(|error| match error {
-            QuorumStateError::Disk(error) => OpenQuorumError::Disk(error),
-            QuorumStateError::Damaged { path } => OpenQuorumError::Damaged {
-                path,
-                reason: "a line makes no sense, or is missing".to_owned(),
-            },
-        })?;
+        let state = read_state(&disk, options)?;
         let mut applied = read_snapshot(&disk, options)?;
 
         let log_start = state
@@ -202,18 +216,18 @@ impl<D: Disk, C: Clock> Found<D, C> {
         if applied.image.offset() + 1 < log_start {
             return Err(OpenQuorumError::NoSnapshot { log_start });
         }
+        let durable = durable_point::read(&disk, directory)?.unwrap_or(log_start);
+        let torn = tail::check(&disk, directory, log_start, durable);
+        if let Some(torn) = torn.map_err(|error| damaged_tail(directory, error))? {
+            torn.cut(&disk)?;
+        }
         let how = OpenOptions {
-            recovery_point: log_start,
+            recovery_point: durable.max(log_start),
             log_start,
             high_watermark: log_start,
             ..OpenOptions::new(false, clock.unix_ms())
         };
-        let (log, opening) = Log::open(disk.clone(), directory.clone(), log_config(), &how)?;
-        if let Some(cut) = &opening.cut {
-            // The last write was not synced, so nobody has relied on it.
-            warn!(path = %cut.path.display(), bytes = cut.bytes, reason = cut.reason,
-                "cut an unfinished entry off the metadata log");
-        }
+        let (log, _) = Log::open(disk.clone(), directory.clone(), log_config(), &how)?;
         let log = LogStore::new(disk.clone(), directory.clone(), clock, log, state, lock);
 
         let mut membership = applied.membership.membership().clone();
@@ -248,6 +262,67 @@ impl<D: Disk, C: Clock> Found<D, C> {
             membership,
             grown,
         })
+    }
+}
+
+/// The state, of this cluster. That of old, which names none, is of this one from here on.
+fn read_state<D: Disk>(disk: &D, options: &RaftOptions) -> Result<QuorumState, OpenQuorumError> {
+    let directory = &options.directory;
+    let state = QuorumState::read(disk, directory)?;
+    let expected = options.cluster_id.to_string();
+    match &state.cluster_id {
+        Some(found) if *found == expected => Ok(state),
+        Some(found) => Err(OpenQuorumError::OtherCluster {
+            directory: directory.clone(),
+            found: found.clone(),
+            expected,
+        }),
+        None => {
+            let is_new = state == QuorumState::default();
+            let state = QuorumState {
+                cluster_id: Some(expected),
+                ..state
+            };
+            // A new node writes its vote before anything else.
+            if !is_new {
+                state.write(disk, directory)?;
+            }
+            Ok(state)
+        }
+    }
+}
+
+/// The cluster to which the metadata log in this directory belongs; `None` where there is no log,
+/// or it does not say.
+///
+/// # Errors
+/// [`OpenQuorumError::Disk`], [`OpenQuorumError::Damaged`].
+pub fn cluster_of<D: Disk>(disk: &D, directory: &Path) -> Result<Option<String>, OpenQuorumError> {
+    Ok(QuorumState::read(disk, directory)?.cluster_id)
+}
+
+impl From<QuorumStateError> for OpenQuorumError {
+    fn from(error: QuorumStateError) -> Self {
+        match error {
+            QuorumStateError::Disk(error) => Self::Disk(error),
+            QuorumStateError::Damaged { path } => Self::Damaged {
+                path,
+                reason: "a line makes no sense, or is missing".to_owned(),
+            },
+        }
+    }
+}
+
+fn damaged_tail(directory: &Path, error: TailError) -> OpenQuorumError {
+    let reason = error.to_string();
+    match error {
+        TailError::Disk(error) => OpenQuorumError::Disk(error),
+        TailError::Broken { path, .. } => OpenQuorumError::Damaged { path, reason },
+        TailError::Short { end, durable } => OpenQuorumError::Lost {
+            directory: directory.to_owned(),
+            end,
+            durable,
+        },
     }
 }
 

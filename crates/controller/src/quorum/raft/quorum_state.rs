@@ -1,7 +1,8 @@
-//! `quorum-state`: the vote of this node, and up to where the log was cut.
+//! `quorum-state`: the cluster, the vote of this node, and up to where the log was cut.
 //!
 //! ```text
 //! version=1
+//! cluster.id=AAECAwQFBgcICQoLDA0ODw
 //! vote.term=3
 //! vote.node=1
 //! vote.committed=true
@@ -11,7 +12,7 @@
 //! ```
 //!
 //! Replaced as a whole, so that after a crash it is the former one or the new one. Without a vote,
-//! or without a cut, their lines are missing.
+//! or without a cut, their lines are missing, and so is the cluster's in files of old.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -28,6 +29,7 @@ const LEN_MAX: usize = 4096;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct QuorumState {
+    pub(super) cluster_id: Option<String>,
     pub(super) vote: Option<Vote>,
     /// The last entry that was cut off the log's front.
     pub(super) purged: Option<LogId>,
@@ -74,6 +76,7 @@ impl QuorumState {
         if value("version") != Some("1") {
             return None;
         }
+        let cluster_id = value("cluster.id").map(str::to_owned);
         let vote = match value("vote.term") {
             Some(term) => Some(Vote {
                 leader_id: openraft::LeaderId::new(term.parse().ok()?, node("vote.node")?),
@@ -88,11 +91,18 @@ impl QuorumState {
             }
             None => None,
         };
-        Some(Self { vote, purged })
+        Some(Self {
+            cluster_id,
+            vote,
+            purged,
+        })
     }
 
     fn to_text(&self) -> String {
         let mut text = "version=1\n".to_owned();
+        if let Some(cluster_id) = &self.cluster_id {
+            _ = writeln!(text, "cluster.id={cluster_id}");
+        }
         if let Some(Vote {
             leader_id,
             committed,
@@ -121,8 +131,14 @@ mod tests {
         let purged = entry::log_id(2, BrokerId::new(1), 41).unwrap();
         for vote in [None, Some(Vote::new(0, BrokerId::new(0))), Some(vote)] {
             for purged in [None, Some(purged)] {
-                let state = QuorumState { vote, purged };
-                assert_eq!(QuorumState::parse(&state.to_text()), Some(state));
+                for cluster_id in [None, Some("a=cluster".to_owned())] {
+                    let state = QuorumState {
+                        cluster_id,
+                        vote,
+                        purged,
+                    };
+                    assert_eq!(QuorumState::parse(&state.to_text()), Some(state));
+                }
             }
         }
     }

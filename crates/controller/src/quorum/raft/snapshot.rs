@@ -104,8 +104,8 @@ impl Snapshot {
         let set_by = take_log_id(&mut rest)?;
         let membership = take_membership(&mut rest)?;
         let records = Change::decode(rest).map_err(EntryError::from)?;
-        let image = MetadataImage::new(cluster_id.clone());
-        let image = image.apply(records.records(), offset_of(last.index))?;
+        let offset = offset_of(last.index);
+        let image = MetadataImage::from_records(cluster_id.clone(), records.records(), offset)?;
         Ok(Self {
             last,
             membership: StoredMembership::new(was_set.then_some(set_by), membership),

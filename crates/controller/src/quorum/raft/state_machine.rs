@@ -7,6 +7,7 @@ use bytes::Bytes;
 use klamm_io::Disk;
 use openraft::storage::RaftStateMachine;
 use openraft::{EntryPayload, RaftSnapshotBuilder};
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::snapshot::{self, Snapshot, SnapshotError};
@@ -61,12 +62,27 @@ impl From<Snapshot> for Applied {
     }
 }
 
-/// Owned by openraft's task for it; others see the images that it sends.
+/// Owned by openraft's task for it; others see the images that it sends, and what it shows.
 pub(super) struct StateMachine<D: Disk> {
     disk: D,
     directory: PathBuf,
     applied: Applied,
+    shown: Arc<Shown>,
     images: watch::Sender<Arc<MetadataImage>>,
+}
+
+/// What whoever takes snapshots shares with the state machine. Each lock is held for a copy.
+pub(super) struct Shown {
+    applied: Mutex<Applied>,
+    /// A snapshot that is on disk, and that openraft is to be told of.
+    written: Mutex<Option<openraft::Snapshot<Types>>>,
+}
+
+impl Shown {
+    /// What has been applied up to now.
+    pub(super) fn applied(&self) -> Applied {
+        self.applied.lock().clone()
+    }
 }
 
 impl<D: Disk> StateMachine<D> {
@@ -75,8 +91,21 @@ impl<D: Disk> StateMachine<D> {
             disk,
             directory,
             images: watch::Sender::new(applied.image.clone()),
+            shown: Arc::new(Shown {
+                applied: Mutex::new(applied.clone()),
+                written: Mutex::new(None),
+            }),
             applied,
         }
+    }
+
+    pub(super) fn shown(&self) -> Arc<Shown> {
+        Arc::clone(&self.shown)
+    }
+
+    fn show(&self) {
+        *self.shown.applied.lock() = self.applied.clone();
+        self.images.send_replace(self.applied.image.clone());
     }
 
     /// The newest image, and each later one.
@@ -104,7 +133,7 @@ impl<D: Disk> RaftStateMachine<Types> for StateMachine<D> {
             applied.map_err(|error| StorageIoError::apply(entry.log_id, &error))?;
             answers.push(());
         }
-        self.images.send_replace(self.applied.image.clone());
+        self.show();
         Ok(answers)
     }
 
@@ -112,7 +141,7 @@ impl<D: Disk> RaftStateMachine<Types> for StateMachine<D> {
         SnapshotBuilder {
             disk: self.disk.clone(),
             directory: self.directory.clone(),
-            applied: self.applied.clone(),
+            shown: self.shown.clone(),
         }
     }
 
@@ -134,7 +163,7 @@ impl<D: Disk> RaftStateMachine<Types> for StateMachine<D> {
             .await
             .map_err(refused)?;
         self.applied = snapshot.into();
-        self.images.send_replace(self.applied.image.clone());
+        self.show();
         Ok(())
     }
 
@@ -155,33 +184,59 @@ impl<D: Disk> RaftStateMachine<Types> for StateMachine<D> {
     }
 }
 
-/// Writes a snapshot of one moment, while the state machine goes on.
+/// Hands openraft the snapshot that was written last.
+///
+/// openraft takes an error here for the end of the node. So nothing is written here that could as
+/// well be written before, where a full disk only means that there is no snapshot.
 pub(super) struct SnapshotBuilder<D: Disk> {
     disk: D,
     directory: PathBuf,
-    applied: Applied,
+    shown: Arc<Shown>,
 }
 
 impl<D: Disk> RaftSnapshotBuilder<Types> for SnapshotBuilder<D> {
     async fn build_snapshot(&mut self) -> Result<openraft::Snapshot<Types>, StorageError> {
-        let refused = |error: SnapshotError| StorageIoError::write_snapshot(None, &error);
-        let snapshot = Snapshot {
-            // openraft asks for none before something was applied.
-            last: self.applied.last.unwrap_or_default(),
-            membership: self.applied.membership.clone(),
-            image: self.applied.image.clone(),
-        };
-        let meta = snapshot.meta();
-        let bytes = snapshot.encode().map_err(refused)?;
+        let written = self.shown.written.lock().take();
+        if let Some(written) = written {
+            return Ok(written);
+        }
         let (disk, directory) = (self.disk.clone(), self.directory.clone());
-        write_blocking(disk, directory, bytes.clone())
-            .await
-            .map_err(refused)?;
-        Ok(openraft::Snapshot {
-            meta,
-            snapshot: Box::new(bytes),
-        })
+        let written = write_shown(disk, directory, &self.shown).await;
+        written.map_err(|error| StorageIoError::write_snapshot(None, &error).into())
     }
+}
+
+/// Writes a snapshot of what has been applied up to now, while the state machine goes on, and
+/// keeps it for openraft to ask for.
+pub(super) async fn prepare_snapshot<D: Disk>(
+    disk: D,
+    directory: PathBuf,
+    shown: &Shown,
+) -> Result<(), SnapshotError> {
+    let written = write_shown(disk, directory, shown).await?;
+    *shown.written.lock() = Some(written);
+    Ok(())
+}
+
+async fn write_shown<D: Disk>(
+    disk: D,
+    directory: PathBuf,
+    shown: &Shown,
+) -> Result<openraft::Snapshot<Types>, SnapshotError> {
+    let applied = shown.applied();
+    let snapshot = Snapshot {
+        // Nobody asks for one before something was applied.
+        last: applied.last.unwrap_or_default(),
+        membership: applied.membership,
+        image: applied.image,
+    };
+    let meta = snapshot.meta();
+    let bytes = snapshot.encode()?;
+    write_blocking(disk, directory, bytes.clone()).await?;
+    Ok(openraft::Snapshot {
+        meta,
+        snapshot: Box::new(bytes),
+    })
 }
 
 async fn write_blocking<D: Disk>(

@@ -328,6 +328,205 @@ async fn co_006_damaged_files_refuse_the_opening() {
     open(&disk.crash(Crash::Kill)).await.unwrap();
 }
 
+/// The names and contents of all files, but for the lock.
+fn contents(disk: &SimDisk) -> Vec<(PathBuf, Vec<u8>)> {
+    let entries = disk.list(Path::new(DIRECTORY)).unwrap();
+    let paths = entries.iter().map(|it| Path::new(DIRECTORY).join(&it.name));
+    paths
+        .filter(|path| path.extension().is_some_and(|it| it == "log"))
+        .map(|path| {
+            let bytes = klamm_io::read_whole(disk, &path, 1 << 20).unwrap();
+            (path, bytes.to_vec())
+        })
+        .collect()
+}
+
+fn segment() -> PathBuf {
+    Path::new(DIRECTORY).join("00000000000000000000.log")
+}
+
+/// The disk with other bytes in the segment.
+fn altered(disk: &SimDisk, alter: impl FnOnce(&mut Vec<u8>)) -> SimDisk {
+    let disk = disk.crash(Crash::Kill);
+    let mut bytes = klamm_io::read_whole(&disk, &segment(), 1 << 20)
+        .unwrap()
+        .to_vec();
+    alter(&mut bytes);
+    klamm_io::replace_whole(&disk, &segment(), &bytes).unwrap();
+    disk
+}
+
+/// Where the batches of these bytes begin, and the end of the last.
+fn boundaries(bytes: &[u8]) -> Vec<usize> {
+    let mut boundaries = vec![0];
+    while let Some(prefix) =
+        klamm_records::BatchPrefix::peek(&bytes[boundaries[boundaries.len() - 1]..]).unwrap()
+    {
+        boundaries.push(boundaries[boundaries.len() - 1] + prefix.size);
+    }
+    boundaries
+}
+
+/// A disk with the log of three topics, and the bytes of its segment. It was not stopped.
+async fn three_topics() -> (SimDisk, Vec<u8>) {
+    let disk = SimDisk::new(0);
+    let quorum = open(&disk).await.unwrap();
+    for number in 1..=3 {
+        quorum.propose(topic(number)).await.unwrap();
+    }
+    let bytes = klamm_io::read_whole(&disk, &segment(), 1 << 20).unwrap();
+    (disk.crash(Crash::Kill), bytes.to_vec())
+}
+
+async fn assert_refused(disk: &SimDisk, what: &str) {
+    let before = contents(disk);
+    match open(disk).await.err() {
+        Some(OpenQuorumError::Damaged { path, reason }) => {
+            assert_eq!(path, segment(), "{what}");
+            assert!(reason.starts_with("byte "), "{what}: {reason}");
+        }
+        other => panic!("{what}: {other:?}"),
+    }
+    assert_eq!(contents(disk), before, "{what}: nothing was changed");
+}
+
+/// Covers CO-006: damage to an entry that was synced is told, and nothing behind it is cut.
+#[tokio::test]
+async fn co_006_a_flipped_bit_in_a_synced_entry_refuses_the_opening() {
+    let (disk, bytes) = three_topics().await;
+    for at in (0..bytes.len()).step_by(7).chain([bytes.len() - 1]) {
+        let flipped = altered(&disk, |bytes| bytes[at] ^= 0x10);
+        assert_refused(&flipped, &format!("byte {at}")).await;
+    }
+    open(&disk.crash(Crash::Kill)).await.unwrap();
+}
+
+/// Covers CO-006: where the power has taken the point up to which the log is durable, the entries
+/// say of those before them that they were.
+#[tokio::test]
+async fn co_006_a_flipped_bit_is_told_from_a_torn_end_without_the_durable_point() {
+    let (disk, bytes) = three_topics().await;
+    disk.remove_file(&Path::new(DIRECTORY).join("durable-point"))
+        .unwrap();
+    let boundaries = boundaries(&bytes);
+    let last = boundaries[boundaries.len() - 2];
+    for at in (0..last).step_by(13) {
+        let flipped = altered(&disk, |bytes| bytes[at] ^= 0x10);
+        assert_refused(&flipped, &format!("byte {at}")).await;
+    }
+}
+
+/// Covers CO-006.
+#[tokio::test]
+async fn co_006_entries_that_are_gone_refuse_the_opening() {
+    let (disk, bytes) = three_topics().await;
+    let boundaries = boundaries(&bytes);
+    for end in &boundaries[..boundaries.len() - 1] {
+        let cut = altered(&disk, |bytes| bytes.truncate(*end));
+        let refused = open(&cut).await.err();
+        assert!(
+            matches!(refused, Some(OpenQuorumError::Lost { .. })),
+            "cut at {end}: {refused:?}"
+        );
+    }
+    let gone = disk.crash(Crash::Kill);
+    gone.remove_file(&segment()).unwrap();
+    let refused = open(&gone).await.err();
+    assert!(
+        matches!(refused, Some(OpenQuorumError::Lost { .. })),
+        "{refused:?}"
+    );
+}
+
+/// What was being written when the power went is cut: nobody has relied on it.
+#[tokio::test]
+async fn a_torn_end_is_cut() {
+    let (disk, bytes) = three_topics().await;
+    let boundaries = boundaries(&bytes);
+    let [.., before, last, end] = boundaries[..] else {
+        panic!("{boundaries:?}");
+    };
+    for torn in [
+        &bytes[last..end - 1],
+        &bytes[last..last + 20],
+        &[0; 100],
+        &bytes[before..end],
+    ] {
+        let disk = altered(&disk, |bytes| bytes.extend_from_slice(torn));
+        let quorum = open(&disk).await.unwrap();
+        assert_eq!(image(&quorum).topic_count(), 3);
+        quorum.propose(topic(4)).await.unwrap();
+        quorum.stop().await;
+    }
+    // Several entries are synced at once: of those that never were, any may have come through.
+    let unsynced = disk.crash(Crash::Kill);
+    unsynced
+        .remove_file(&Path::new(DIRECTORY).join("durable-point"))
+        .unwrap();
+    let unsynced = altered(&unsynced, |bytes| bytes[last] ^= 1);
+    let quorum = open(&unsynced).await.unwrap();
+    assert_eq!(image(&quorum).topic_count(), 2);
+    quorum.stop().await;
+}
+
+/// The metadata of one cluster are not those of another.
+#[tokio::test]
+async fn a_log_of_another_cluster_is_refused() {
+    let disk = SimDisk::new(0);
+    let directory = Path::new(DIRECTORY);
+    assert_eq!(cluster_of(&disk, directory).unwrap(), None);
+    let quorum = open(&disk).await.unwrap();
+    quorum.stop().await;
+    drop(quorum);
+    assert_eq!(
+        cluster_of(&disk, directory).unwrap().as_deref(),
+        Some("a-cluster")
+    );
+    let other = RaftOptions {
+        cluster_id: "another".into(),
+        ..options(DIRECTORY)
+    };
+    let refused = RaftQuorum::open(disk.clone(), other, SimClock::new()).await;
+    match refused.err() {
+        Some(OpenQuorumError::OtherCluster {
+            found, expected, ..
+        }) => {
+            assert_eq!((&*found, &*expected), ("a-cluster", "another"));
+        }
+        other => panic!("{other:?}"),
+    }
+    open(&disk).await.unwrap();
+}
+
+/// Covers CO-010: a full disk leaves the log longer, and the node goes on.
+#[tokio::test]
+async fn co_010_a_snapshot_that_cannot_be_written_is_tried_again_later() {
+    let (disk, clock) = (SimDisk::new(0), SimClock::new());
+    let options = RaftOptions {
+        snapshot_bytes: 1000,
+        ..options(DIRECTORY)
+    };
+    let quorum = RaftQuorum::open(disk.clone(), options, clock.clone())
+        .await
+        .unwrap();
+    let is_snapshot = |path: &Path| path.to_string_lossy().contains("snapshot");
+    let full = Fault::on(DiskOperation::Write).where_path(is_snapshot);
+    disk.inject(full.failing_with(DiskErrorKind::Full).always());
+    for number in 1..100 {
+        quorum.propose(topic(number)).await.unwrap();
+    }
+    disk.clear_faults();
+    let snapshot = Path::new(DIRECTORY).join("snapshot");
+    quorum.propose(topic(100)).await.unwrap();
+    assert!(disk.metadata(&snapshot).is_err(), "it is too early");
+    clock.advance(Duration::from_secs(30));
+    quorum.propose(topic(101)).await.unwrap();
+    until("a snapshot is taken", || disk.metadata(&snapshot).is_ok()).await;
+    until("the log is cut", || log_start(&disk) > 10).await;
+    assert_eq!(image(&quorum).topic_count(), 101);
+    quorum.stop().await;
+}
+
 #[tokio::test]
 async fn two_cannot_have_the_directory() {
     let disk = SimDisk::new(0);

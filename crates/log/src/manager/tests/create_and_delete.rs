@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use klamm_io::sim::{Crash, Fault, SimDisk};
 use klamm_io::{Disk, DiskErrorKind, DiskOperation};
-use klamm_primitives::{BrokerEpoch, Offset, Uuid};
+use klamm_primitives::{BrokerEpoch, Offset, TopicPartition, Uuid};
 
 use super::support::*;
-use crate::manager::{CreateError, DeleteError};
+use crate::manager::{CreateError, DeleteError, NewPartition};
 use crate::offset_checkpoint::Checkpoint;
 use crate::partition_metadata;
 
@@ -297,5 +297,107 @@ fn a_partition_made_anew_has_none_of_the_offsets_of_the_one_before() {
         assert_eq!(offsets.log_start, Offset::ZERO);
         assert_eq!(offsets.high_watermark, Offset::ZERO);
         assert_eq!(offsets.log_end, Offset::new(8));
+    }
+}
+
+fn named(count: i32) -> Vec<TopicPartition> {
+    (0..count).map(|index| partition("many", index)).collect()
+}
+
+fn new_partitions<'a>(bench: &'a Bench, partitions: &'a [TopicPartition]) -> Vec<NewPartition<'a>> {
+    let new = partitions.iter().map(|partition| NewPartition {
+        partition,
+        topic_id: Some(Uuid::ONE),
+        config: &bench.config,
+    });
+    new.collect()
+}
+
+#[test]
+fn many_partitions_are_made_with_few_syncs_and_are_as_durable_as_one() {
+    let disk = SimDisk::new(1);
+    let bench = Bench::of(&["/a", "/b"]);
+    let manager = bench.open(&disk);
+    let partitions = named(301);
+    bench.create(&manager, &partitions[7]);
+    let before = disk.calls(DiskOperation::Sync) + disk.calls(DiskOperation::SyncDir);
+    let made = manager.create_many(&new_partitions(&bench, &partitions), BEGIN_MS);
+    let after = disk.calls(DiskOperation::Sync) + disk.calls(DiskOperation::SyncDir);
+    for (partition, log) in partitions.iter().zip(made) {
+        assert_eq!(log.unwrap().partition(), partition);
+    }
+    // Each file and its directory, the two log directories, and one that was there without an id.
+    assert!(after - before <= 2 * 300 + 2 + 2, "{}", after - before);
+    let counts = manager.directories().into_iter();
+    let counts: Vec<_> = counts.map(|it| it.partition_count).collect();
+    assert_eq!(counts, [151, 150]);
+    append(&manager.get(&partitions[300]).unwrap(), 1);
+    drop(manager);
+
+    let manager = bench.open(&disk.crash(Crash::PowerLossLosingAll));
+    for partition in &partitions {
+        let log = manager.get(partition).unwrap();
+        assert_eq!(log.topic_id(), Some(Uuid::ONE), "{partition}");
+    }
+}
+
+#[test]
+fn of_many_partitions_those_are_made_that_can_be() {
+    let disk = SimDisk::new(1);
+    let bench = Bench::of(&["/a"]);
+    let manager = bench.open(&disk);
+    let in_the_way = Path::new("/a/many-3/kept");
+    disk.create_dir_all(in_the_way).unwrap();
+    let partitions = named(20);
+    let made = manager.create_many(&new_partitions(&bench, &partitions), BEGIN_MS);
+    for (partition, made) in partitions.iter().zip(made) {
+        if partition.partition.get() == 3 {
+            let refused = made.err();
+            assert!(
+                matches!(refused, Some(CreateError::NameTaken { .. })),
+                "{refused:?}"
+            );
+        } else {
+            append(&made.unwrap(), 1);
+        }
+    }
+    assert!(exists(&disk, in_the_way));
+    assert_eq!(
+        names(&disk, "/a")
+            .iter()
+            .filter(|it| it.ends_with("-delete"))
+            .count(),
+        0
+    );
+}
+
+/// Whatever fails on the way, they are tried again one by one.
+#[test]
+fn many_partitions_are_made_although_something_fails_once() {
+    for (operation, after) in [
+        (DiskOperation::CreateDir, 3),
+        (DiskOperation::Write, 11),
+        (DiskOperation::Sync, 5),
+        (DiskOperation::SyncDir, 20),
+        (DiskOperation::Rename, 9),
+        (DiskOperation::Open, 30),
+    ] {
+        let disk = SimDisk::new(1);
+        let bench = Bench::of(&["/a"]);
+        let manager = bench.open(&disk);
+        let full = Fault::on(operation).after(after);
+        disk.inject(full.failing_with(DiskErrorKind::Full));
+        let partitions = named(20);
+        let made = manager.create_many(&new_partitions(&bench, &partitions), BEGIN_MS);
+        for made in made {
+            append(
+                &made.unwrap_or_else(|error| panic!("{operation:?}: {error}")),
+                1,
+            );
+        }
+        let left = names(&disk, "/a")
+            .into_iter()
+            .filter(|it| it.ends_with("-delete"));
+        assert_eq!(left.count(), 0, "{operation:?}");
     }
 }

@@ -165,6 +165,7 @@ pub(crate) fn tickets(done: &[Done]) -> Vec<u32> {
     let ticket = |it: &Done| match it {
         Finished::Produced { ticket, .. }
         | Finished::Fetched { ticket, .. }
+        | Finished::Abandoned { ticket }
         | Finished::DeletedRecords { ticket, .. } => *ticket,
     };
     done.iter().map(ticket).collect()

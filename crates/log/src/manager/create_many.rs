@@ -1,0 +1,212 @@
+//! Making many partitions at once, with few waits for the disk.
+
+use std::cell::Cell;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use klamm_io::{Disk, DiskError, DiskFile};
+use parking_lot::Mutex;
+use tracing::debug;
+
+use super::create::{CreateError, MakeError, NewPartition, open_made};
+use super::doomed::Doomed;
+use super::{Changing, LogManager};
+use crate::directory::LogDirectory;
+use crate::names::{DirectoryName, Fate};
+use crate::partition_log::PartitionLog;
+use crate::partition_metadata;
+use crate::workers::on_threads;
+
+/// So many threads sync what was made: a disk takes several syncs at a time.
+const SYNC_THREADS: usize = 8;
+
+/// So many partitions are written before the first of them is synced. Their files stay open
+/// meanwhile.
+const WRITTEN_TOGETHER: usize = 64;
+
+impl<D: Disk> LogManager<D> {
+    /// As [`LogManager::create`] for each of them, in their order, and as durable. Each directory is
+    /// synced once for all that it gets, and the files of the partitions by several threads. Where
+    /// anything goes wrong in a directory, what it was to get is made one by one.
+    ///
+    /// # Errors
+    /// [`CreateError`] by partition; nothing is left of that one.
+    pub fn create_many(
+        &self,
+        partitions: &[NewPartition<'_>],
+        now_ms: i64,
+    ) -> Vec<Result<Arc<PartitionLog<D>>, CreateError>> {
+        let mut events = Vec::new();
+        let created = {
+            let mut changing = self.changing.lock();
+            let mut made = self.make_together(&mut changing, partitions, now_ms);
+            let each = partitions.iter().zip(&mut made);
+            each.map(|(new, made)| match made.take() {
+                Some(log) if self.insert(&log) => Ok(log),
+                _ => match self.get(new.partition) {
+                    Some(log) => self.confirm(log, new.topic_id, &mut events),
+                    None => self.create_new(&mut changing, new, now_ms, &mut events),
+                },
+            })
+            .collect()
+        };
+        for event in events {
+            self.tell(event);
+        }
+        created
+    }
+
+    /// Makes those that are missing; `None` for those that are there, and that were not made.
+    fn make_together(
+        &self,
+        changing: &mut Changing,
+        partitions: &[NewPartition<'_>],
+        now_ms: i64,
+    ) -> Vec<Option<Arc<PartitionLog<D>>>> {
+        let mut made = vec![None; partitions.len()];
+        let directories: Vec<_> = self.online_directories().collect();
+        let mut counts: Vec<_> = directories.iter().map(|it| it.partition_count()).collect();
+        let mut shares = vec![Vec::new(); directories.len()];
+        for (index, new) in partitions.iter().enumerate() {
+            let is_there = self.get(new.partition).is_some() || self.is_unavailable(new.partition);
+            // Among equals the one that was given first.
+            let fewest = (0..counts.len()).min_by_key(|place| counts[*place]);
+            if let (false, Some(place)) = (is_there, fewest) {
+                counts[place] += 1;
+                shares[place].push(index);
+            }
+        }
+        for (directory, share) in directories.into_iter().zip(shares) {
+            if share.len() < 2 {
+                continue;
+            }
+            let new = share.iter().map(|index| &partitions[*index]);
+            let together = Together::new(directory, new, changing);
+            match self.make_all(&together, now_ms) {
+                Ok(logs) => {
+                    for (index, log) in share.into_iter().zip(logs) {
+                        made[index] = Some(log);
+                    }
+                }
+                Err(error) => {
+                    debug!(%error, "partitions are made one by one");
+                    together.undo();
+                }
+            }
+        }
+        made
+    }
+
+    fn make_all(
+        &self,
+        together: &Together<'_, D>,
+        now_ms: i64,
+    ) -> Result<Vec<Arc<PartitionLog<D>>>, MakeError> {
+        let directory = together.directory;
+        let mut all = together.making.iter();
+        if all.any(|it| directory.checkpoints().may_remember(it.new.partition)) {
+            self.write_all_checkpoints(directory)?;
+        }
+        together.write()?;
+        together.name()?;
+        let making = together.making.iter();
+        making
+            .map(|it| open_made(directory, it.new, &it.path, now_ms))
+            .collect()
+    }
+}
+
+/// Partitions that are made in one directory.
+struct Together<'a, D: Disk> {
+    directory: &'a Arc<LogDirectory<D>>,
+    making: Vec<Making<'a>>,
+    /// How many of them have their names.
+    named: Cell<usize>,
+}
+
+/// One of them. It gets its name last, so that a crash leaves none without a topic id, but at most
+/// one that the next start removes.
+struct Making<'a> {
+    new: &'a NewPartition<'a>,
+    nameless: PathBuf,
+    path: PathBuf,
+}
+
+impl<'a, D: Disk> Together<'a, D> {
+    fn new(
+        directory: &'a Arc<LogDirectory<D>>,
+        new: impl Iterator<Item = &'a NewPartition<'a>>,
+        changing: &mut Changing,
+    ) -> Self {
+        let making = new.map(|new| {
+            let name = DirectoryName::fated(new.partition, (changing.random)(), Fate::Delete);
+            Making {
+                new,
+                nameless: directory.path().join(name.to_string()),
+                path: directory.path_of(new.partition),
+            }
+        });
+        Self {
+            directory,
+            making: making.collect(),
+            named: Cell::new(0),
+        }
+    }
+
+    /// Makes the directories and what is in them, durably.
+    fn write(&self) -> Result<(), DiskError> {
+        let disk = self.directory.disk();
+        let share_len = self.making.len().div_ceil(SYNC_THREADS);
+        let shares: Vec<_> = self.making.chunks(share_len).collect();
+        let failed = Mutex::new(None);
+        on_threads(&shares, 1, |share| {
+            if let Err(error) = write_share(disk, share) {
+                *failed.lock() = Some(error);
+            }
+        });
+        failed.into_inner().map_or(Ok(()), Err)
+    }
+
+    /// Gives all of them their names.
+    fn name(&self) -> Result<(), MakeError> {
+        let disk = self.directory.disk();
+        for it in &self.making {
+            if disk.metadata(&it.path).is_ok() {
+                return Err(MakeError::NameTaken(it.path.clone()));
+            }
+            disk.rename(&it.nameless, &it.path)?;
+            self.named.set(self.named.get() + 1);
+        }
+        disk.sync_dir(self.directory.path())?;
+        Ok(())
+    }
+
+    /// Removes what was made, under whichever name. Where that fails too, making them one by one
+    /// will tell why.
+    fn undo(&self) {
+        let disk = self.directory.disk();
+        for it in &self.making[..self.named.get()] {
+            _ = disk.rename(&it.path, &it.nameless);
+        }
+        for it in &self.making {
+            _ = Doomed::Directory(it.nameless.clone()).remove(disk);
+        }
+    }
+}
+
+fn write_share<D: Disk>(disk: &D, share: &[Making<'_>]) -> Result<(), DiskError> {
+    for some in share.chunks(WRITTEN_TOGETHER) {
+        let mut files = Vec::with_capacity(some.len());
+        for it in some {
+            disk.create_dir_all(&it.nameless)?;
+            if let Some(id) = it.new.topic_id {
+                files.push((partition_metadata::create(disk, &it.nameless, id)?, it));
+            }
+        }
+        for (file, it) in files {
+            file.sync_data()?;
+            disk.sync_dir(&it.nameless)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,84 @@
+//! Our producer, every record by its future.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use anyhow::{Context, Result};
+use bytes::Bytes;
+use klamm_producer::{Producer, ProducerConfig, Record};
+
+use super::{Beat, Meter, OPEN_MAX, Options, Sent, Steady, SteadyOptions, latencies, note, steady};
+
+fn config(options: &Options) -> Result<ProducerConfig> {
+    let address = options.address.to_string();
+    let mut settings = vec![("bootstrap.servers", address.as_str())];
+    for setting in &options.settings {
+        settings.push(setting.split_once('=').context("-X wants name=value")?);
+    }
+    Ok(ProducerConfig::from_properties(settings)?)
+}
+
+/// The sender has a thread of its own, beside the one that sends.
+fn runtime() -> Result<tokio::runtime::Runtime> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()?;
+    Ok(runtime)
+}
+
+pub(super) fn send(options: &Options) -> Result<Sent> {
+    runtime()?.block_on(async {
+        let producer = Producer::builder(config(options)?).build().await?;
+        let topic: Arc<str> = options.topic.as_str().into();
+        let value = Bytes::from(options.value());
+        let record = |index| {
+            let record = Record::to(Arc::clone(&topic)).with_value(value.clone());
+            record.with_partition(options.partition(index))
+        };
+        producer.send(record(0)?).await?.await?;
+        let meter = Meter::start()?;
+        let mut open = VecDeque::with_capacity(OPEN_MAX);
+        for index in 0..options.records {
+            if open.len() == OPEN_MAX
+                && let Some(oldest) = open.pop_front()
+            {
+                oldest.await?;
+            }
+            open.push_back(producer.send(record(index)?).await?);
+        }
+        producer.flush().await?;
+        for delivery in open {
+            delivery.await?;
+        }
+        let sent = meter.stop(options)?;
+        producer.close(None).await;
+        Ok(sent)
+    })
+}
+
+pub(super) fn send_steadily(options: &SteadyOptions) -> Result<Steady> {
+    let rate = options.rate;
+    let options = &options.options;
+    let runtime = runtime()?;
+    let producer = Producer::builder(config(options)?).build();
+    let producer = runtime.block_on(producer)?;
+    let topic: Arc<str> = options.topic.as_str().into();
+    let value = Bytes::from(options.value());
+    let record = || Record::to(Arc::clone(&topic)).with_value(value.clone());
+    runtime.block_on(async { anyhow::Ok(producer.send(record()).await?.await?) })?;
+    let times = Arc::new(Mutex::new(latencies()?));
+    let beat = Beat::new(rate);
+    for index in 0..options.records {
+        let due = beat.wait(index);
+        let times = Arc::clone(&times);
+        let told = move |outcome: Result<_, _>| {
+            outcome.expect("the broker takes it");
+            note(&mut times.lock().expect("nobody panics with it"), due);
+        };
+        runtime.block_on(producer.send_with(record(), told))?;
+    }
+    runtime.block_on(producer.flush())?;
+    let times = times.lock().expect("nobody panics with it");
+    Ok(steady(options.records, &times))
+}

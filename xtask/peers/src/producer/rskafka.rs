@@ -1,0 +1,93 @@
+//! rskafka, which has no queue of records: it is given ready batches.
+
+use anyhow::{Context, Result};
+use chrono::{DateTime, Utc};
+use rskafka::client::ClientBuilder;
+use rskafka::client::partition::{Compression, PartitionClient, UnknownTopicHandling};
+use rskafka::record::Record;
+
+use super::{Beat, Meter, Options, Sent, Steady, SteadyOptions, latencies, note, steady};
+
+/// Bytes of a batch's values.
+const BATCH_BYTES: usize = 1_000_000;
+
+async fn partitions(options: &Options) -> Result<Vec<PartitionClient>> {
+    let servers = vec![options.address.to_string()];
+    let client = ClientBuilder::new(servers).build().await?;
+    let mut partitions = Vec::new();
+    for partition in 0..options.partitions {
+        let topic = options.topic.clone();
+        let handling = UnknownTopicHandling::Retry;
+        partitions.push(client.partition_client(topic, partition, handling).await?);
+    }
+    Ok(partitions)
+}
+
+fn record(value: &[u8]) -> Result<Record> {
+    Ok(Record {
+        key: None,
+        value: Some(value.to_vec()),
+        headers: std::collections::BTreeMap::new(),
+        timestamp: DateTime::<Utc>::from_timestamp(1_700_000_000, 0).context("a time")?,
+    })
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()?;
+    Ok(runtime)
+}
+
+pub(super) fn send(options: &Options) -> Result<Sent> {
+    runtime()?.block_on(async {
+        let partitions = partitions(options).await?;
+        let value = options.value();
+        let plain = Compression::NoCompression;
+        for partition in &partitions {
+            partition.produce(vec![record(&value)?], plain).await?;
+        }
+        let meter = Meter::start()?;
+        let records = options.records / partitions.len() as u64;
+        let batch = (BATCH_BYTES / options.record_bytes.max(1)).max(1) as u64;
+        let mut senders = tokio::task::JoinSet::new();
+        for partition in partitions {
+            let value = value.clone();
+            senders.spawn(async move {
+                let mut left = records;
+                while left > 0 {
+                    let count = left.min(batch);
+                    let records: Result<Vec<_>> = (0..count).map(|_| record(&value)).collect();
+                    partition.produce(records?, plain).await?;
+                    left -= count;
+                }
+                anyhow::Ok(())
+            });
+        }
+        while let Some(sent) = senders.join_next().await {
+            sent??;
+        }
+        meter.stop(options)
+    })
+}
+
+/// Each record is awaited before the next is sent: one that is late makes others late.
+pub(super) fn send_steadily(options: &SteadyOptions) -> Result<Steady> {
+    let rate = options.rate;
+    let options = &options.options;
+    let runtime = runtime()?;
+    let partitions = runtime.block_on(partitions(options))?;
+    let partition = partitions.first().context("no partition is asked for")?;
+    let value = options.value();
+    let plain = Compression::NoCompression;
+    runtime.block_on(partition.produce(vec![record(&value)?], plain))?;
+    let mut times = latencies()?;
+    let beat = Beat::new(rate);
+    for index in 0..options.records {
+        let due = beat.wait(index);
+        runtime.block_on(partition.produce(vec![record(&value)?], plain))?;
+        note(&mut times, due);
+    }
+    Ok(steady(options.records, &times))
+}
