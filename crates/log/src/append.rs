@@ -392,13 +392,15 @@ impl<D: Disk> Log<D> {
         outgoing: &[Outgoing<'_>],
         incoming: Incoming,
     ) -> Result<(), AppendError> {
-        let mut pieces = Vec::with_capacity(2 * outgoing.len());
-        for it in outgoing {
-            pieces.push(IoSlice::new(&it.bytes));
-            pieces.push(IoSlice::new(it.records));
-        }
         let segment = self.active.segment.clone();
-        let position = match segment.write(&pieces) {
+        // A client sends one batch a partition.
+        let written = if let [one] = outgoing {
+            segment.write(&one.pieces())
+        } else {
+            let pieces: Vec<_> = outgoing.iter().flat_map(Outgoing::pieces).collect();
+            segment.write(&pieces)
+        };
+        let position = match written {
             Ok(position) => position,
             Err(error) => {
                 let taken_back = segment.unwrite().map_err(SegmentError::from);
@@ -428,20 +430,20 @@ impl<D: Disk> Log<D> {
         };
         self.shared.bounds.lock().log_end = bounds.log_end;
 
-        let mut written = Vec::with_capacity(outgoing.len());
-        let mut position = segment.size();
-        for it in outgoing.iter().rev() {
-            let size = u32::try_from(it.header.size()).expect("it is not above segment.bytes");
-            position -= size;
-            written.push(Indexed {
+        let within_segment = "it is not above segment.bytes";
+        let mut next = segment.size() - u32::try_from(incoming.size).expect(within_segment);
+        let written = outgoing.iter().map(|it| {
+            let size = u32::try_from(it.header.size()).expect(within_segment);
+            let position = next;
+            next += size;
+            Indexed {
                 position,
                 size,
                 last_offset: it.header.last_offset(),
                 max_timestamp_ms: it.header.max_timestamp_ms,
-            });
-        }
-        written.reverse();
-        self.active.index(&written, &self.config)?;
+            }
+        });
+        self.active.index(written, &self.config)?;
 
         // The index before the state: readers of committed records go on only once they can tell
         // which of them were aborted.
@@ -466,6 +468,10 @@ impl<'a> Outgoing<'a> {
             bytes: header.to_bytes(),
             records: batch.records(),
         }
+    }
+
+    fn pieces(&self) -> [IoSlice<'_>; 2] {
+        [IoSlice::new(&self.bytes), IoSlice::new(self.records)]
     }
 
     /// The marker in a control batch; `None` for control records of other kinds.

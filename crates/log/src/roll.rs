@@ -116,14 +116,14 @@ impl<D: Disk> Active<D> {
     /// Adds what was written to the indexes, after [`Active::must_roll`] was asked about it.
     pub(crate) fn index(
         &mut self,
-        batches: &[Indexed],
+        batches: impl Iterator<Item = Indexed>,
         config: &LogConfig,
     ) -> Result<(), IndexError> {
         let progress = self.progress.as_mut();
         let progress = progress.expect("it was looked at before this was written");
         for batch in batches {
             let interval = config.index_interval_bytes;
-            progress.indexer.add(&self.segment, interval, batch)?;
+            progress.indexer.add(&self.segment, interval, &batch)?;
         }
         if progress.first_timestamp_ms.is_none() {
             progress.first_timestamp_ms = Some(progress.indexer.largest().timestamp_ms);

@@ -43,7 +43,6 @@ fn put(bytes: &mut [u8], entry: usize, (relative, position): (u32, u32)) {
     entry[4..].copy_from_slice(&position.to_be_bytes());
 }
 
-/// Covers C091.
 #[test]
 fn an_entry_that_leads_too_far_hides_nothing() {
     let entries = filled().offset_index(0);
