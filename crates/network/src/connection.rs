@@ -215,6 +215,11 @@ where
         }
     }
 
+    /// Has the task end the connection, which a panic has left in no state to go on from.
+    pub(crate) fn break_off(&mut self) {
+        self.end = Some(End::Broken);
+    }
+
     /// Returns whether all was done that could be.
     fn do_as_letters_say(&mut self, context: &mut Context<'_>) -> Result<bool, End> {
         let mut writes_left = WRITES_MAX;

@@ -25,6 +25,8 @@ pub(crate) enum End {
     File(DiskError),
     /// A response does not fit together.
     Mismatch(FilesMismatch),
+    /// A panic, of which the panic hook has told, came upon it while a handler ran it.
+    Broken,
 }
 
 impl End {
@@ -47,6 +49,9 @@ impl End {
                 %connection, %listener, error = mismatch as &dyn Error,
                 "a response does not fit together, its connection is closed"
             ),
+            Self::Broken => {
+                error!(%connection, %listener, "panic while answering, connection closed");
+            }
         }
     }
 

@@ -9,6 +9,7 @@
 //! and so handled here, by the task itself after it has let go of the connection.
 
 use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
@@ -168,7 +169,12 @@ where
         let mut context = Context::from_waker(&waker);
         let goes_on_here = then == Some(Then::GoesOnHere);
         let ran = self.try_lock_and(|connection| {
-            let needs_task = connection.poll_letters(goes_on_here, &mut context);
+            let poll = || connection.poll_letters(goes_on_here, &mut context);
+            // This thread has a request of its own to see to. The task ends what is broken now.
+            let needs_task = catch_unwind(AssertUnwindSafe(poll)).unwrap_or_else(|_| {
+                connection.break_off();
+                true
+            });
             (needs_task, connection.take_unannounced())
         });
         let (needs_task, unannounced) = ran.unwrap_or((true, 0));

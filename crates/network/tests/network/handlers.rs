@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use klamm_io::{Clock as _, SystemClock};
-use klamm_network::{HandlerPool, Parked, Received, Response};
+use klamm_network::{
+    CompletedRequest, ConnectionContext, HandlerPool, Observer, Parked, Received, Response,
+};
 use tokio::sync::Semaphore;
 
 use crate::support::{
@@ -331,4 +333,31 @@ async fn a_request_s_account_has_the_time_of_each_stage() {
     assert_eq!((completed.remote, completed.response_queue), (ms(4), ms(0)));
     assert_eq!((completed.send, completed.throttle), (ms(8), ms(9)));
     assert_eq!(completed.total(), ms(15));
+}
+
+/// What happens to one connection while a handler's thread answers is none of the handler's.
+#[tokio::test]
+async fn a_panic_while_an_answer_is_written_ends_that_connection_alone() {
+    struct Panics;
+
+    impl Observer for Panics {
+        fn request_completed(&self, _: &ConnectionContext, request: &CompletedRequest) {
+            assert!(request.request_bytes < 1_000, "as the test wants it");
+        }
+    }
+
+    let server = start_observed(loopback(), Arc::new(Panics)).await;
+    let handler = |received: Received<_>| echo(received);
+    let pool = HandlerPool::start(server.channel().clone(), Arc::new(handler), 1).unwrap();
+    let mut other = connect(&server).await;
+    for id in 0..3 {
+        let mut client = connect(&server).await;
+        client.ask(id, &[0; 2_000]).await;
+        assert_eq!(client.answer().await.0, id);
+        client.closed().await;
+        other.ask(id, b"fine").await;
+        assert_eq!(other.answer().await.0, id);
+    }
+    server.stop().await;
+    pool.stop();
 }
