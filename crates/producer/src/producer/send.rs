@@ -176,6 +176,7 @@ impl<K, V> Shared<K, V> {
     /// The whole way of nearly all records: the topic is known, and there is room in the last
     /// batch of its queue. Nothing is counted, cloned or allocated but the record's share of its
     /// batch.
+    #[inline]
     fn put_at_once<'a>(
         &self,
         record: &'a Record<K, V>,
@@ -211,6 +212,7 @@ impl<K, V> Shared<K, V> {
 
     /// Chooses a partition and looks into its last batch. Without room there, returns what was
     /// chosen.
+    #[inline]
     fn try_last_batch(
         &self,
         known: &Topic,
@@ -260,6 +262,7 @@ impl<K, V> Shared<K, V> {
         }
     }
 
+    #[inline]
     fn serialize<'a>(
         &self,
         record: &'a Record<K, V>,
@@ -296,6 +299,7 @@ impl<K, V> Shared<K, V> {
     }
 
     /// Refuses what could never be sent, before it takes memory. (P2.4)
+    #[inline]
     fn check_size(&self, draft: &Draft<'_>) -> Result<(), Failure> {
         let size = draft.batch_size_max();
         for (limit, setting) in [
@@ -376,6 +380,7 @@ impl<K, V> Shared<K, V> {
 
     /// The partition of a record: its own, else a partitioner's, else its key's, else the sticky
     /// one. (P2.3, PR-023)
+    #[inline]
     fn choose(
         &self,
         topic: &TopicQueues,
@@ -501,6 +506,7 @@ fn choice<'a>(known: &'a Topic, parts: Parts<'a>) -> Choice<'a> {
 }
 
 /// Puts borrowed headers together, on the stack if they are few.
+#[inline]
 fn with_headers<T>(headers: &[RecordHeader], then: impl FnOnce(&[Header<'_>]) -> T) -> T {
     if headers.is_empty() {
         return then(&[]);
