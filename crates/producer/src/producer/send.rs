@@ -121,10 +121,7 @@ impl<K, V> Shared<K, V> {
         let sent = match self.put_at_once(&record, &mut scratch, &mut listener) {
             Ok(AtOnce::Appended(appended)) => Ok(appended),
             Ok(AtOnce::Left(left)) => self.put_on(&record, left, &mut listener, None).await,
-            Ok(AtOnce::Unknown) => {
-                self.put_unknown(&record, &mut scratch, &mut listener)
-                    .await
-            }
+            Ok(AtOnce::Unknown) => self.put_unknown(&record, &mut scratch, &mut listener).await,
             Err(stopped) => Err(stopped),
         };
         if needs_scratch {
@@ -255,7 +252,9 @@ impl<K, V> Shared<K, V> {
             found.map_err(|failure| Stopped::Record(record.partition(), failure))?;
             match self.put_at_once(record, scratch, listener)? {
                 AtOnce::Appended(appended) => return Ok(appended),
-                AtOnce::Left(left) => return self.put_on(record, left, listener, Some(until)).await,
+                AtOnce::Left(left) => {
+                    return self.put_on(record, left, listener, Some(until)).await;
+                }
                 // It was known, and is not any more.
                 AtOnce::Unknown => {}
             }
