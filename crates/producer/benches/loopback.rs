@@ -49,7 +49,9 @@ async fn send(producer: &Producer, topic: &Arc<str>, value: &Bytes, records: u64
 /// Writes bytes in pieces to somebody who drops them.
 fn write(stream: &mut TcpStream, piece: &[u8], mut bytes: u64) {
     while bytes > 0 {
-        let part = piece.len().min(usize::try_from(bytes).unwrap_or(usize::MAX));
+        let part = piece
+            .len()
+            .min(usize::try_from(bytes).unwrap_or(usize::MAX));
         stream.write_all(&piece[..part]).expect("somebody reads");
         bytes -= part as u64;
     }

@@ -177,19 +177,13 @@ impl RecordAccumulator {
 
     /// Looks at the queues of a topic, without contention and without a share in them. (P3.1)
     #[inline]
-    pub(crate) fn with_topic<T>(
-        &self,
-        name: &Arc<str>,
-        look: impl FnOnce(&TopicQueues) -> T,
-    ) -> T {
+    pub(crate) fn with_topic<T>(&self, name: &Arc<str>, look: impl FnOnce(&TopicQueues) -> T) -> T {
         let topics = self.topics.load();
-        match topics.get(name) {
-            Some(topic) => look(topic),
-            None => {
-                drop(topics);
-                look(&self.add_topic(name))
-            }
+        if let Some(topic) = topics.get(name) {
+            return look(topic);
         }
+        drop(topics);
+        look(&self.add_topic(name))
     }
 
     /// The queues of a topic. (P3.1)

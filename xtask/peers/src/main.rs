@@ -47,9 +47,7 @@ fn main() -> Result<()> {
         Task::Latency(options) => serde_json::to_string(&load::latency(&options)?),
         Task::Discard(options) => return discard::serve(&options),
         Task::Send(options) => serde_json::to_string(&producer::send(&options)?),
-        Task::SendSteadily(options) => {
-            serde_json::to_string(&producer::send_steadily(&options)?)
-        }
+        Task::SendSteadily(options) => serde_json::to_string(&producer::send_steadily(&options)?),
         Task::FirstAnswer(options) => serde_json::to_string(&first_answer::measure(&options)?),
     };
     println!("{}", printed?);

@@ -18,8 +18,9 @@ use crate::cpu;
 /// Records with a latency beyond a minute count as this.
 const LATENCY_NANOS_MAX: u64 = 60_000_000_000;
 
-/// So many records at most are on their way, for each producer alike.
-const OPEN_MAX: usize = 50_000;
+/// So many records at most are on their way, for each producer alike: librdkafka's own default. Ours
+/// takes no more than its `buffer.memory` besides.
+const OPEN_MAX: usize = 100_000;
 
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Who {

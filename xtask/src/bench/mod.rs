@@ -12,6 +12,8 @@ mod results;
 mod table;
 mod targets;
 
+use std::path::PathBuf;
+
 use anyhow::{Context, Result, bail};
 use cargo_metadata::TargetKind;
 
@@ -38,6 +40,9 @@ pub(crate) struct Options {
     /// With `--peers`, one of the two only.
     #[arg(long, requires = "peers")]
     only: Option<Subject>,
+    /// With `--peers`, a broker that is built already, instead of building one for release.
+    #[arg(long, requires = "peers", value_name = "PROGRAM")]
+    broker: Option<PathBuf>,
 }
 
 /// What `--peers` measures.
@@ -54,7 +59,7 @@ enum Subject {
 pub(crate) fn run(options: &Options) -> Result<()> {
     let workspace = Workspace::load()?;
     if options.peers {
-        let programs = peers::Programs::build(&workspace)?;
+        let programs = peers::Programs::build(&workspace, options.broker.as_deref())?;
         let mut tables = Vec::new();
         if options.only != Some(Subject::Producer) {
             tables.push((peers::SECTION, peers::measure(&programs)?));

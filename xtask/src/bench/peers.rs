@@ -87,17 +87,20 @@ pub(super) struct Programs {
 }
 
 impl Programs {
-    /// Builds them for release.
+    /// Builds them for release, but for a broker that is given.
     ///
     /// # Errors
     /// One does not build.
-    pub(super) fn build(workspace: &Workspace) -> Result<Self> {
+    pub(super) fn build(workspace: &Workspace, broker: Option<&Path>) -> Result<Self> {
         let home = workspace.root().join("xtask/peers");
         let mut build = command::cargo(&home, ["build", "--release", "--locked"]);
         command::run(&mut build)?;
         Ok(Self {
             peers: home.join("target/release/klamm-peers"),
-            broker: running_broker::build(workspace)?,
+            broker: match broker {
+                Some(program) => std::path::absolute(program)?,
+                None => running_broker::build(workspace)?,
+            },
         })
     }
 }

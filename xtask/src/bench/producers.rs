@@ -116,7 +116,9 @@ pub(super) fn measure(programs: &Programs) -> Result<String> {
         fast(programs, size, setup.address(), &ours, &mut text)?;
         running.stop()?;
     }
-    text.push_str("\n| 1 000 records/s of 100 B, our broker | p50 ms | p99 ms |\n|---|---:|---:|\n");
+    text.push_str(
+        "\n| 1 000 records/s of 100 B, our broker | p50 ms | p99 ms |\n|---|---:|---:|\n",
+    );
     let data = tempfile::tempdir().context("no temporary directory")?;
     let setup = BrokerSetup::new(&programs.broker, data.path(), &[])?;
     let running = setup.start()?;

@@ -31,7 +31,10 @@ impl NetworkClient {
         let late: Vec<NodeId> = late.map(|(node, _)| node).collect();
         for node in late {
             warn!(%node, "no answer within the request's time, closing the connection");
-            self.note_trouble(node, "no answer within the request's time (request.timeout.ms)");
+            self.note_trouble(
+                node,
+                "no answer within the request's time (request.timeout.ms)",
+            );
             self.hang_up(node, &Failure::TimedOut, now);
         }
     }

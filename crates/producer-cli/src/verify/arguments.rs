@@ -69,9 +69,10 @@ impl Options {
             .given("bootstrap.servers", Some(&self.bootstrap_server));
         let is_plain = self.acks != -1 || layers.value("retries").is_none();
         let layers = layers.default_value("retries", "0");
-        Ok(match is_plain {
-            true => layers.default_value("enable.idempotence", "false"),
-            false => layers,
+        Ok(if is_plain {
+            layers.default_value("enable.idempotence", "false")
+        } else {
+            layers
         })
     }
 

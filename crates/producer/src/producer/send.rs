@@ -121,10 +121,7 @@ impl<K, V> Shared<K, V> {
         let sent = match self.put_at_once(&record, &mut scratch, &mut listener) {
             Ok(AtOnce::Appended(appended)) => Ok(appended),
             Ok(AtOnce::Left(left)) => self.put_on(&record, left, &mut listener, None).await,
-            Ok(AtOnce::Unknown) => {
-                self.put_unknown(&record, &mut scratch, &mut listener)
-                    .await
-            }
+            Ok(AtOnce::Unknown) => self.put_unknown(&record, &mut scratch, &mut listener).await,
             Err(stopped) => Err(stopped),
         };
         if needs_scratch {
@@ -176,6 +173,7 @@ impl<K, V> Shared<K, V> {
     /// The whole way of nearly all records: the topic is known, and there is room in the last
     /// batch of its queue. Nothing is counted, cloned or allocated but the record's share of its
     /// batch.
+    #[inline]
     fn put_at_once<'a>(
         &self,
         record: &'a Record<K, V>,
@@ -211,6 +209,7 @@ impl<K, V> Shared<K, V> {
 
     /// Chooses a partition and looks into its last batch. Without room there, returns what was
     /// chosen.
+    #[inline]
     fn try_last_batch(
         &self,
         known: &Topic,
@@ -253,13 +252,16 @@ impl<K, V> Shared<K, V> {
             found.map_err(|failure| Stopped::Record(record.partition(), failure))?;
             match self.put_at_once(record, scratch, listener)? {
                 AtOnce::Appended(appended) => return Ok(appended),
-                AtOnce::Left(left) => return self.put_on(record, left, listener, Some(until)).await,
+                AtOnce::Left(left) => {
+                    return self.put_on(record, left, listener, Some(until)).await;
+                }
                 // It was known, and is not any more.
                 AtOnce::Unknown => {}
             }
         }
     }
 
+    #[inline]
     fn serialize<'a>(
         &self,
         record: &'a Record<K, V>,
@@ -296,6 +298,7 @@ impl<K, V> Shared<K, V> {
     }
 
     /// Refuses what could never be sent, before it takes memory. (P2.4)
+    #[inline]
     fn check_size(&self, draft: &Draft<'_>) -> Result<(), Failure> {
         let size = draft.batch_size_max();
         for (limit, setting) in [
@@ -376,6 +379,7 @@ impl<K, V> Shared<K, V> {
 
     /// The partition of a record: its own, else a partitioner's, else its key's, else the sticky
     /// one. (P2.3, PR-023)
+    #[inline]
     fn choose(
         &self,
         topic: &TopicQueues,
@@ -501,6 +505,7 @@ fn choice<'a>(known: &'a Topic, parts: Parts<'a>) -> Choice<'a> {
 }
 
 /// Puts borrowed headers together, on the stack if they are few.
+#[inline]
 fn with_headers<T>(headers: &[RecordHeader], then: impl FnOnce(&[Header<'_>]) -> T) -> T {
     if headers.is_empty() {
         return then(&[]);

@@ -16,7 +16,7 @@ use rdkafka::producer::{BaseRecord, Producer, ProducerContext, ThreadedProducer}
 use super::{Beat, Meter, OPEN_MAX, Options, Sent, Steady, SteadyOptions, latencies, note, steady};
 
 /// How long an acknowledgement may take.
-const FLUSH_MAX: Duration = Duration::from_secs(120);
+const FLUSH_MAX: Duration = Duration::from_secs(60);
 
 struct Deliveries {
     failed: AtomicU64,
