@@ -1,22 +1,21 @@
 //! `cargo xtask e2e`: the broker's program from outside, with a million records.
 //!
-//! It is built for release, started on a free port of this machine with its data in a directory
-//! of its own, and asked by the least client that there can be. What was produced must come back
-//! record for record: at once, after a clean stop, and after a kill.
-
-mod traffic;
-#[path = "../../crates/broker/tests/support/wire_client.rs"]
-// The broker's own tests ask with the same client; a crate for one file would be more than it is.
-mod wire_client;
+//! It is built for release and started on a free port of this machine, with its data in a directory
+//! of its own. The broker's example `traffic` produces to it and compares what comes back: record
+//! for record, at once, after a clean stop, and after a kill.
 
 use std::fmt::Write as _;
+use std::net::SocketAddr;
 use std::time::Duration;
 
-use self::traffic::Traffic;
+use anyhow::{Context, Result};
+use cargo_metadata::TargetKind;
+
+use crate::artifacts::{self, Artifact};
+use crate::command;
 use crate::running_broker::{self, BrokerSetup};
 use crate::stages::now;
 use crate::workspace::Workspace;
-use anyhow::{Context, Result, ensure};
 
 /// What to do, and how much of it.
 #[derive(clap::Args)]
@@ -39,35 +38,25 @@ pub(crate) struct Options {
 /// # Errors
 /// A record that was acknowledged did not come back as it was, or something failed on the way.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    ensure!(options.partitions > 0, "records need a partition to go to");
     let workspace = Workspace::load()?;
     let program = running_broker::build(&workspace)?;
+    let traffic = Traffic::build(&workspace, options)?;
 
     let directory = tempfile::tempdir().context("no directory for the broker's data")?;
     let setup = BrokerSetup::new(&program, &directory.path().join("data"), &[])?;
-    let traffic = Traffic {
-        records: options.records,
-        value_bytes: options.value_bytes,
-        partitions: options.partitions,
-    };
-    let bytes = options.records * options.value_bytes;
+    let address = setup.address();
+    let amount = Some((options.records, options.records * options.value_bytes));
     let mut table = Table::default();
 
     let started = now();
     let broker = setup.start()?;
     table.row("start", now() - started, None);
 
-    let mut client = wire_client::WireClient::connect(setup.address())?;
-    traffic.create_topic(&mut client)?;
-    let began = now();
-    traffic.produce(&mut client)?;
-    table.row("produce", now() - began, Some((options.records, bytes)));
-    let began = now();
-    traffic.compare(&mut client)?;
+    table.row("produce", traffic.run("produce", address)?, amount);
     table.row(
         "fetch and compare",
-        now() - began,
-        Some((options.records, bytes)),
+        traffic.run("compare", address)?,
+        amount,
     );
     table.memory("memory after it", broker.memory_kib());
 
@@ -78,26 +67,20 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let broker = setup.start()?;
     table.row("start after it", now() - began, None);
     table.memory("memory, idle", broker.memory_kib());
-    let mut client = wire_client::WireClient::connect(setup.address())?;
-    let began = now();
-    traffic.compare(&mut client)?;
     table.row(
         "fetch and compare",
-        now() - began,
-        Some((options.records, bytes)),
+        traffic.run("compare", address)?,
+        amount,
     );
 
     broker.kill()?;
     let began = now();
     let broker = setup.start()?;
     table.row("start after a kill", now() - began, None);
-    let mut client = wire_client::WireClient::connect(setup.address())?;
-    let began = now();
-    traffic.compare(&mut client)?;
     table.row(
         "fetch and compare",
-        now() - began,
-        Some((options.records, bytes)),
+        traffic.run("compare", address)?,
+        amount,
     );
     broker.stop()?;
 
@@ -106,6 +89,39 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         options.records, options.value_bytes
     );
     Ok(())
+}
+
+/// The program that produces and compares: an example of the broker's, so that nobody who runs
+/// another command waits for the protocol to be compiled.
+struct Traffic {
+    program: Artifact,
+    amount: [String; 3],
+}
+
+impl Traffic {
+    /// Builds it for release, as what it does is timed.
+    fn build(workspace: &Workspace, options: &Options) -> Result<Self> {
+        let package = ["build", "--release", "--package", "klamm-broker"];
+        let build = [&package[..], &["--example", "traffic"]].concat();
+        let built = artifacts::build(workspace, &build, &TargetKind::Example)?;
+        Ok(Self {
+            program: built.into_iter().next().context("no example was built")?,
+            amount: [
+                format!("--records={}", options.records),
+                format!("--value-bytes={}", options.value_bytes),
+                format!("--partitions={}", options.partitions),
+            ],
+        })
+    }
+
+    /// Has it do one of its tasks, and returns how long that took.
+    fn run(&self, task: &str, broker: SocketAddr) -> Result<Duration> {
+        let mut command = self.program.command();
+        command.arg(task).arg(broker.to_string()).args(&self.amount);
+        let began = now();
+        command::run(&mut command)?;
+        Ok(now() - began)
+    }
 }
 
 /// What was done and how long it took.

@@ -10,8 +10,7 @@ use bytes::Bytes;
 
 use crate::coordinator::RecordKey;
 use crate::{
-    AtVersion, DecodeError, EncodeError, Encoded, Message, MetadataRecord, Request, Response,
-    Versions,
+    DecodeError, EncodeError, Encoded, Message, MetadataRecord, Request, Response, Versions,
 };
 
 use crate::codec::context_of;
@@ -76,7 +75,7 @@ pub trait AnyMessage: Any + fmt::Debug {
     /// As there.
     fn encode(&self, version: i16) -> Result<Encoded, EncodeError>;
 
-    /// [`AtVersion`] as JSON; null in a version that the message does not have.
+    /// [`AtVersion`](crate::AtVersion) as JSON; null in a version that the message does not have.
     fn to_json(&self, version: i16) -> serde_json::Value;
 
     /// Whether the other is of the same type and equal.
@@ -93,9 +92,9 @@ impl<M: Message + Show> AnyMessage for M {
     }
 
     fn to_json(&self, version: i16) -> serde_json::Value {
-        AtVersion::new(self, version)
-            .and_then(|at_version| serde_json::to_value(at_version).ok())
-            .unwrap_or_default()
+        context_of::<M>(version).map_or(serde_json::Value::Null, |context| {
+            serde_json::to_value(self.show(context)).unwrap_or_default()
+        })
     }
 
     fn equals(&self, other: &dyn AnyMessage) -> bool {

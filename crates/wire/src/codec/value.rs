@@ -43,13 +43,15 @@ pub trait Value: Sized {
         Self: Default,
     {
         set(values, Vec::with_capacity(reader.room::<Self>(count)));
-        while values.len() < count {
-            let start = values.len();
-            values.resize_with(count.min(start + READY_MAX), Self::default);
-            for (index, value) in values.iter_mut().enumerate().skip(start) {
+        // A plain loop: this is compiled for each struct, with whatever adapters an iterator has.
+        let mut index = 0;
+        while index < count {
+            values.resize_with(count.min(index + READY_MAX), Self::default);
+            while let Some(value) = values.get_mut(index) {
                 if let Err(fault) = value.read_into(reader, context) {
                     return Err(fault.at(index));
                 }
+                index += 1;
             }
         }
         Ok(())

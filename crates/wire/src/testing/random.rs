@@ -217,7 +217,11 @@ impl<T: Random> Random for Vec<T> {
     fn random(entropy: &mut dyn Entropy, context: Context) -> Self {
         let count =
             [0, 1, 1, 1, 2, 2, 3, 5][usize::try_from(entropy.draw() % 8).unwrap_or_default()];
-        (0..count).map(|_| T::random(entropy, context)).collect()
+        let mut values = Self::with_capacity(count);
+        while values.len() < count {
+            values.push(T::random(entropy, context));
+        }
+        values
     }
 }
 

@@ -12,7 +12,7 @@ use klamm_wire::messages::fetch::{FetchPartition, FetchRequest, FetchTopic};
 use klamm_wire::messages::init_producer_id::InitProducerIdRequest;
 use klamm_wire::messages::produce::{PartitionProduceData, ProduceRequest, TopicProduceData};
 
-use super::wire_client::WireClient;
+use crate::wire_client::WireClient;
 
 const TOPIC: &str = "end-to-end";
 
