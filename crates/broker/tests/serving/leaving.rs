@@ -13,8 +13,9 @@ use crate::broker::{TestBroker, batch, create_topic, fetch_request, produce, val
 /// Some 24 days, the longest wait that a fetch can ask for.
 const FOR_EVER_MS: i32 = i32::MAX;
 
-/// Connections that are open at a time, so that few files will do.
-const AT_A_TIME: usize = 100;
+/// Connections that are open at a time: so few that the backlog takes them all, as the kernel makes
+/// others wait for a second.
+const AT_A_TIME: usize = 40;
 
 fn waiting_request(id: klamm_primitives::TopicId) -> FetchRequest {
     FetchRequest {
