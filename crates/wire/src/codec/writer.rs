@@ -27,6 +27,9 @@ const ROOM_LOW: usize = ROOM_MIN / 2;
 /// written is copied.
 const DOUBLES_FROM: usize = 128 * 1024;
 
+/// Where there is no room for something, so many like it are expected.
+const MORE_LIKE_IT: usize = 16;
+
 /// A message while it is written.
 ///
 /// What the version cannot say is noted and the rest is written all the same: it hardly ever
@@ -91,7 +94,7 @@ impl Writer {
     fn grow(&mut self, len: usize) {
         let now = self.copied.capacity();
         let more = if now < DOUBLES_FROM { 3 * now } else { now };
-        self.copied.reserve(more.max(len));
+        self.copied.reserve(more.max(MORE_LIKE_IT * len));
     }
 
     /// Notes that there is something which cannot be written.
