@@ -8,21 +8,21 @@
 //! A [`Seat`](crate::seat::Seat) has its task run it, and lets a handler that has just answered
 //! run as much of it as its answer needs.
 
+mod reading;
+
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock, Weak};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use klamm_io::{Clock, DiskFile};
-use klamm_wire::{FrameError, RequestError, RequestFrame, encode_response};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::complaints::Complaints;
 use crate::end::End;
 use crate::file_buffers::FileBuffers;
-use crate::frame_reader::{FrameReader, Read, is_peer_gone};
+use crate::frame_reader::FrameReader;
 use crate::inline::Inline;
 use crate::line::Place;
 use crate::mailbox::{Letter, Mailbox, Settlement};
@@ -420,126 +420,6 @@ where
             }
         }
         Ok(moved)
-    }
-
-    /// Reads one frame, if the order of requests and the budgets allow.
-    fn read(&mut self, now: Instant, context: &mut Context<'_>) -> Result<bool, End> {
-        if !self.may_read() {
-            return Ok(false);
-        }
-        if let Some(size) = self.holdup.announced {
-            let Some(memory) = &self.common.memory else {
-                unreachable!("only a budget holds a frame up");
-            };
-            let place = &mut self.holdup.in_memory_line;
-            let Poll::Ready(lease) = memory.poll_lease(size, place, context) else {
-                return Ok(false);
-            };
-            self.holdup.announced = None;
-            self.holdup.lease = Some(lease);
-        }
-        let received = self.reader.received();
-        let read = loop {
-            match self.reader.poll_read(&mut self.stream, context) {
-                Poll::Ready(Ok(Read::Announced(size))) if self.common.memory.is_some() => {
-                    self.holdup.announced = Some(size);
-                    break Poll::Ready(Ok(Read::Announced(size)));
-                }
-                Poll::Ready(Ok(Read::Announced(_))) => {}
-                other => break other,
-            }
-        };
-        if self.reader.received() > received {
-            self.last_traffic = now;
-        }
-        match read {
-            Poll::Pending => Ok(false),
-            Poll::Ready(Ok(Read::Announced(_))) => Ok(true),
-            Poll::Ready(read) => self.take_in(now, read, context).map(|()| true),
-        }
-    }
-
-    /// As [`Self::read`], of what the socket has brought already; leaves budgets to the task.
-    fn read_buffered(&mut self, now: Instant, context: &mut Context<'_>) -> Result<bool, End> {
-        if self.common.memory.is_some() || !self.may_read() {
-            return Ok(false);
-        }
-        loop {
-            match self.reader.take_beyond() {
-                Ok(None) => return Ok(false),
-                Ok(Some(Read::Announced(_))) => {}
-                Ok(Some(read)) => return self.take_in(now, Ok(read), context).map(|()| true),
-                Err(error) => return self.take_in(now, Err(error), context).map(|()| true),
-            }
-        }
-    }
-
-    /// Puts in its place what was read.
-    fn take_in(
-        &mut self,
-        now: Instant,
-        read: Result<Read, FrameError>,
-        context: &mut Context<'_>,
-    ) -> Result<(), End> {
-        let event = match read {
-            Ok(Read::Announced(_)) => return Ok(()),
-            Ok(Read::Frame(frame)) => self.request_in(frame),
-            Ok(Read::End) => {
-                self.mailbox.input_ended();
-                self.is_end_untold = true;
-                Event::InputEnded
-            }
-            Err(FrameError::Io(error)) if is_peer_gone(&error) => {
-                return Err(End::PeerGone(error));
-            }
-            Err(error) => {
-                if let Some(untold) = self.common.complaints.may_tell(now) {
-                    End::log_frame(&error, self.mailbox.context(), untold);
-                }
-                Event::ReadAndSettled(Outcome::Close)
-            }
-        };
-        self.handle(now, event, context)
-    }
-
-    /// What a frame is to the connection.
-    fn request_in(&mut self, frame: Bytes) -> Event<Unassigned, Answer<F>> {
-        let (size, received_at) = (frame.len(), self.clock.now());
-        let context = self.mailbox.context();
-        match RequestFrame::parse(frame, &context.offer) {
-            Ok(frame) => Event::Read(Unassigned {
-                request: Request {
-                    frame,
-                    context: Arc::clone(context),
-                    received_at,
-                    size,
-                },
-                lease: self.holdup.lease.take(),
-            }),
-            Err(RequestError::ApiVersionsUnknown { header }) => {
-                self.holdup.lease = None;
-                let key = klamm_wire::ApiKey::ApiVersions;
-                let version = header.request_api_version;
-                let mut stages = Stages::new(key, version, size, received_at);
-                stages.answered_at = Some(received_at);
-                let answer = context.offer.unsupported_api_versions();
-                let encoded = encode_response(header.correlation_id, &answer, 0);
-                Event::ReadAndSettled(match encoded {
-                    Ok(encoded) => Outcome::Answer(Answer {
-                        response: Response::new(encoded),
-                        stages,
-                    }),
-                    Err(_) => Outcome::Close,
-                })
-            }
-            Err(error) => {
-                self.holdup.lease = None;
-                if let Some(untold) = self.common.complaints.may_tell(received_at) {
-                    End::log_request(&error, context, untold);
-                }
-                Event::ReadAndSettled(Outcome::Close)
-            }
-        }
     }
 
     /// Waits for the next deadline, or ends the connection at it.

@@ -1,3 +1,5 @@
+//! Sessions of fetches: how they begin, go on, are evicted and refused.
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 

@@ -1,0 +1,195 @@
+//! Damage to the files of a quorum: what refuses the opening, and what is cut.
+
+use std::path::{Path, PathBuf};
+
+use klamm_io::Disk;
+use klamm_io::sim::{Crash, SimDisk};
+
+use super::*;
+
+/// Covers CO-006.
+#[tokio::test]
+async fn co_006_damaged_files_refuse_the_opening() {
+    let disk = SimDisk::new(0);
+    let quorum = open_with(&disk, 1).await.unwrap();
+    for number in 1..4 {
+        quorum.propose(topic(number)).await.unwrap();
+    }
+    let directory = Path::new(DIRECTORY);
+    until("the log is cut", || log_start(&disk) > 2).await;
+    quorum.stop().await;
+    drop(quorum);
+
+    let change = |name: &str, change: &dyn Fn(&mut Vec<u8>)| {
+        let disk = disk.crash(Crash::Kill);
+        let path = directory.join(name);
+        let mut bytes = klamm_io::read_whole(&disk, &path, 1 << 20)
+            .unwrap()
+            .to_vec();
+        change(&mut bytes);
+        klamm_io::replace_whole(&disk, &path, &bytes).unwrap();
+        disk
+    };
+    let flip: &dyn Fn(&mut Vec<u8>) = &|bytes| *bytes.last_mut().unwrap() ^= 1;
+    let empty: &dyn Fn(&mut Vec<u8>) = &Vec::clear;
+    for (name, how) in [
+        ("snapshot", flip),
+        ("snapshot", empty),
+        ("quorum-state", empty),
+    ] {
+        let refused = open(&change(name, how)).await.err();
+        assert!(
+            matches!(refused, Some(OpenQuorumError::Damaged { .. })),
+            "{name}: {refused:?}"
+        );
+    }
+    let without = disk.crash(Crash::Kill);
+    without.remove_file(&directory.join("snapshot")).unwrap();
+    let refused = open(&without).await.err();
+    assert!(
+        matches!(refused, Some(OpenQuorumError::NoSnapshot { .. })),
+        "{refused:?}"
+    );
+    open(&disk.crash(Crash::Kill)).await.unwrap();
+}
+
+/// The names and contents of all files, but for the lock.
+fn contents(disk: &SimDisk) -> Vec<(PathBuf, Vec<u8>)> {
+    let entries = disk.list(Path::new(DIRECTORY)).unwrap();
+    let paths = entries.iter().map(|it| Path::new(DIRECTORY).join(&it.name));
+    paths
+        .filter(|path| path.extension().is_some_and(|it| it == "log"))
+        .map(|path| {
+            let bytes = klamm_io::read_whole(disk, &path, 1 << 20).unwrap();
+            (path, bytes.to_vec())
+        })
+        .collect()
+}
+
+fn segment() -> PathBuf {
+    Path::new(DIRECTORY).join("00000000000000000000.log")
+}
+
+/// The disk with other bytes in the segment.
+fn altered(disk: &SimDisk, alter: impl FnOnce(&mut Vec<u8>)) -> SimDisk {
+    let disk = disk.crash(Crash::Kill);
+    let mut bytes = klamm_io::read_whole(&disk, &segment(), 1 << 20)
+        .unwrap()
+        .to_vec();
+    alter(&mut bytes);
+    klamm_io::replace_whole(&disk, &segment(), &bytes).unwrap();
+    disk
+}
+
+/// Where the batches of these bytes begin, and the end of the last.
+fn boundaries(bytes: &[u8]) -> Vec<usize> {
+    let mut boundaries = vec![0];
+    while let Some(prefix) =
+        klamm_records::BatchPrefix::peek(&bytes[boundaries[boundaries.len() - 1]..]).unwrap()
+    {
+        boundaries.push(boundaries[boundaries.len() - 1] + prefix.size);
+    }
+    boundaries
+}
+
+/// A disk with the log of three topics, and the bytes of its segment. It was not stopped.
+async fn three_topics() -> (SimDisk, Vec<u8>) {
+    let disk = SimDisk::new(0);
+    let quorum = open(&disk).await.unwrap();
+    for number in 1..=3 {
+        quorum.propose(topic(number)).await.unwrap();
+    }
+    let bytes = klamm_io::read_whole(&disk, &segment(), 1 << 20).unwrap();
+    (disk.crash(Crash::Kill), bytes.to_vec())
+}
+
+async fn assert_refused(disk: &SimDisk, what: &str) {
+    let before = contents(disk);
+    match open(disk).await.err() {
+        Some(OpenQuorumError::Damaged { path, reason }) => {
+            assert_eq!(path, segment(), "{what}");
+            assert!(reason.starts_with("byte "), "{what}: {reason}");
+        }
+        other => panic!("{what}: {other:?}"),
+    }
+    assert_eq!(contents(disk), before, "{what}: nothing was changed");
+}
+
+/// Covers CO-006: damage to an entry that was synced is told, and nothing behind it is cut.
+#[tokio::test]
+async fn co_006_a_flipped_bit_in_a_synced_entry_refuses_the_opening() {
+    let (disk, bytes) = three_topics().await;
+    for at in (0..bytes.len()).step_by(7).chain([bytes.len() - 1]) {
+        let flipped = altered(&disk, |bytes| bytes[at] ^= 0x10);
+        assert_refused(&flipped, &format!("byte {at}")).await;
+    }
+    open(&disk.crash(Crash::Kill)).await.unwrap();
+}
+
+/// Covers CO-006: where the power has taken the point up to which the log is durable, the entries
+/// say of those before them that they were.
+#[tokio::test]
+async fn co_006_a_flipped_bit_is_told_from_a_torn_end_without_the_durable_point() {
+    let (disk, bytes) = three_topics().await;
+    disk.remove_file(&Path::new(DIRECTORY).join("durable-point"))
+        .unwrap();
+    let boundaries = boundaries(&bytes);
+    let last = boundaries[boundaries.len() - 2];
+    for at in (0..last).step_by(13) {
+        let flipped = altered(&disk, |bytes| bytes[at] ^= 0x10);
+        assert_refused(&flipped, &format!("byte {at}")).await;
+    }
+}
+
+/// Covers CO-006.
+#[tokio::test]
+async fn co_006_entries_that_are_gone_refuse_the_opening() {
+    let (disk, bytes) = three_topics().await;
+    let boundaries = boundaries(&bytes);
+    for end in &boundaries[..boundaries.len() - 1] {
+        let cut = altered(&disk, |bytes| bytes.truncate(*end));
+        let refused = open(&cut).await.err();
+        assert!(
+            matches!(refused, Some(OpenQuorumError::Lost { .. })),
+            "cut at {end}: {refused:?}"
+        );
+    }
+    let gone = disk.crash(Crash::Kill);
+    gone.remove_file(&segment()).unwrap();
+    let refused = open(&gone).await.err();
+    assert!(
+        matches!(refused, Some(OpenQuorumError::Lost { .. })),
+        "{refused:?}"
+    );
+}
+
+/// What was being written when the power went is cut: nobody has relied on it.
+#[tokio::test]
+async fn a_torn_end_is_cut() {
+    let (disk, bytes) = three_topics().await;
+    let boundaries = boundaries(&bytes);
+    let [.., before, last, end] = boundaries[..] else {
+        panic!("{boundaries:?}");
+    };
+    for torn in [
+        &bytes[last..end - 1],
+        &bytes[last..last + 20],
+        &[0; 100],
+        &bytes[before..end],
+    ] {
+        let disk = altered(&disk, |bytes| bytes.extend_from_slice(torn));
+        let quorum = open(&disk).await.unwrap();
+        assert_eq!(image(&quorum).topic_count(), 3);
+        quorum.propose(topic(4)).await.unwrap();
+        quorum.stop().await;
+    }
+    // Several entries are synced at once: of those that never were, any may have come through.
+    let unsynced = disk.crash(Crash::Kill);
+    unsynced
+        .remove_file(&Path::new(DIRECTORY).join("durable-point"))
+        .unwrap();
+    let unsynced = altered(&unsynced, |bytes| bytes[last] ^= 1);
+    let quorum = open(&unsynced).await.unwrap();
+    assert_eq!(image(&quorum).topic_count(), 2);
+    quorum.stop().await;
+}
