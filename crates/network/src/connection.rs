@@ -1,7 +1,7 @@
 //! [`Connection`]: all that happens on one connection.
 //!
-//! It reads frames, keeps the order with a [`Pipeline`], puts requests on the channel, and writes
-//! what comes back. It is only run when there is something to do: bytes or room at the socket, a
+//! It reads frames, keeps the order with a [`Pipeline`], puts requests on the channel or keeps a
+//! quick one for the thread that runs it, and writes what comes back. It is only run when there is something to do: bytes or room at the socket, a
 //! letter from a handler, room in the channel, a deadline. Its one timer is set for the idle limit
 //! and only looked at when it fires, so that traffic does not touch it.
 //!
@@ -66,14 +66,9 @@ pub(crate) struct Connection<S, C, F> {
     end: Option<End>,
     /// Its task knows.
     has_ended: bool,
-    /// Requests that were put on the channel and not announced there.
-    unannounced: usize,
     /// Whether the thread that runs it now handles requests, too.
     may_handle_here: bool,
-    /// Handed out, to be handled by the one who runs it.
-    here: Option<Received<F>>,
-    /// The peer sends no more, which has not been told.
-    is_end_untold: bool,
+    afterwards: Afterwards<F>,
     reader: FrameReader,
     pipeline: Pipeline<Unassigned, Answer<F>>,
     outgoing: Outgoing<F>,
@@ -83,6 +78,26 @@ pub(crate) struct Connection<S, C, F> {
     last_traffic: Instant,
     letters: Vec<Letter<F>>,
     actions: Vec<Action<Unassigned, Answer<F>>>,
+}
+
+/// What whoever runs a connection has to do once it is free again.
+pub(crate) struct Afterwards<F> {
+    /// Requests to be announced in the channel: the handler is to find the connection free.
+    pub(crate) unannounced: usize,
+    /// A request to be handled on this thread.
+    pub(crate) here: Option<Received<F>>,
+    /// The observer is to be told that the peer sends no more.
+    pub(crate) is_end_untold: bool,
+}
+
+impl<F> Default for Afterwards<F> {
+    fn default() -> Self {
+        Self {
+            unannounced: 0,
+            here: None,
+            is_end_untold: false,
+        }
+    }
 }
 
 /// A request that waits to be handed out.
@@ -132,10 +147,8 @@ where
             seat,
             end: None,
             has_ended: false,
-            unannounced: 0,
             may_handle_here: false,
-            here: None,
-            is_end_untold: false,
+            afterwards: Afterwards::default(),
             reader: FrameReader::new(common.request_bytes_max),
             pipeline: Pipeline::new(common.requests_per_connection),
             outgoing: Outgoing::new(),
@@ -340,7 +353,7 @@ where
         responder.hold(lease);
         let received = Received { request, responder };
         if self.may_handle_here && self.is_for_here(&received.request) {
-            self.here = Some(received);
+            self.afterwards.here = Some(received);
         } else {
             self.holdup.blocked = Some(received);
             self.put_blocked(context);
@@ -357,12 +370,12 @@ where
 
     /// The request that whoever runs the connection is to handle, after it is done with it.
     pub(crate) const fn take_here(&mut self) -> Option<Received<F>> {
-        self.here.take()
+        self.afterwards.here.take()
     }
 
-    /// Whether the peer has begun to send no more since the last call.
-    pub(crate) const fn take_untold_end(&mut self) -> bool {
-        std::mem::replace(&mut self.is_end_untold, false)
+    /// What is left for its task to do, after it is done with it.
+    pub(crate) fn take_afterwards(&mut self) -> Afterwards<F> {
+        std::mem::take(&mut self.afterwards)
     }
 
     /// Puts on the channel what was handed out, if there is room by now.
@@ -377,14 +390,13 @@ where
             && channel
                 .poll_put(blocked, in_channel_line, context)
                 .is_ready();
-        self.unannounced += usize::from(is_put);
+        self.afterwards.unannounced += usize::from(is_put);
         is_put
     }
 
-    /// The requests that were put on the channel since the last call. Whoever runs the connection
-    /// announces them after it is done with it, so that the handler finds the connection free.
+    /// The requests that were put on the channel since the last call.
     pub(crate) const fn take_unannounced(&mut self) -> usize {
-        std::mem::replace(&mut self.unannounced, 0)
+        std::mem::replace(&mut self.afterwards.unannounced, 0)
     }
 
     fn write(

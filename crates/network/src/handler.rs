@@ -8,9 +8,10 @@ use crate::request::{Received, Request};
 
 /// Takes requests and sees to it that they are answered.
 ///
-/// Called on the threads of a [`HandlerPool`](crate::HandlerPool), from several at a time, but never
-/// for two requests of one connection of which the first has been neither answered nor parked.
-/// It may block, at the price of a thread that serves nobody else meanwhile.
+/// Called on the threads of a [`HandlerPool`](crate::HandlerPool), and for
+/// [quick](Self::is_quick) requests on those of the network; from several at a time, but never for
+/// two requests of one connection of which the first has been neither answered nor parked. It may
+/// block, at the price of a thread that serves nobody else meanwhile.
 pub trait Handler<F>: Send + Sync + 'static {
     /// Answers the request, or parks its responder with whoever will.
     ///

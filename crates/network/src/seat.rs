@@ -38,17 +38,6 @@ pub(crate) trait Deliver<F>: Send + Sync {
     fn take_letters_here(&self, then: Option<Then>);
 }
 
-/// What is left to do when a connection has been run, once it is free again.
-struct Ran<T, F> {
-    outcome: T,
-    /// Requests to be announced in the channel.
-    unannounced: usize,
-    /// A request to be handled on this thread.
-    here: Option<Received<F>>,
-    /// The observer is to be told that the peer sends no more.
-    is_end_untold: bool,
-}
-
 /// Holds a connection until its task has ended.
 pub(crate) struct Seat<S, C, F: 'static> {
     mailbox: Arc<Mailbox<F>>,
@@ -58,6 +47,8 @@ pub(crate) struct Seat<S, C, F: 'static> {
     connection: Mutex<Option<Connection<S, C, F>>>,
     /// The task has found the connection taken, and is to be woken.
     was_turned_away: AtomicBool,
+    /// The task is handling requests of the connection, and will look for another one.
+    handles_here: AtomicBool,
 }
 
 impl<S, C, F> Seat<S, C, F>
@@ -77,6 +68,7 @@ where
             common: Arc::clone(common),
             connection: Mutex::new(Some(connection(seat.clone()))),
             was_turned_away: AtomicBool::new(false),
+            handles_here: AtomicBool::new(false),
         })
     }
 
@@ -90,20 +82,23 @@ where
     fn poll(&self, context: &mut Context<'_>) -> Poll<End> {
         // The second attempt is for a handler that was done before it could see the note.
         for _ in 0..2 {
-            let Some(ran) = self.try_run(|connection| connection.poll(context)) else {
+            let ran = self.try_lock_and(|it| (it.poll(context), it.take_afterwards()));
+            let Some((outcome, afterwards)) = ran else {
                 self.was_turned_away.store(true, Ordering::SeqCst);
                 continue;
             };
-            self.common.channel.announce(ran.unannounced);
-            if ran.is_end_untold {
+            self.common.channel.announce(afterwards.unannounced);
+            if afterwards.is_end_untold {
                 let context = self.mailbox.context();
                 self.mailbox.observer().input_ended(context);
             }
-            if let Err(end) = ran.outcome {
+            if let Err(end) = outcome {
                 return Poll::Ready(end);
             }
-            if let Some(received) = ran.here {
+            if let Some(received) = afterwards.here {
+                self.handles_here.store(true, Ordering::Relaxed);
                 self.handle_here(received, context);
+                self.handles_here.store(false, Ordering::Relaxed);
             }
             return Poll::Pending;
         }
@@ -137,16 +132,7 @@ where
         None
     }
 
-    /// Runs the connection for its task, if nobody else does and it is there.
-    fn try_run<T>(&self, run: impl FnOnce(&mut Connection<S, C, F>) -> T) -> Option<Ran<T, F>> {
-        self.try_lock_and(|connection| Ran {
-            outcome: run(connection),
-            unannounced: connection.take_unannounced(),
-            here: connection.take_here(),
-            is_end_untold: connection.take_untold_end(),
-        })
-    }
-
+    /// Runs the connection, if nobody else does and it is there.
     fn try_lock_and<T>(&self, act: impl FnOnce(&mut Connection<S, C, F>) -> T) -> Option<T> {
         self.connection.try_lock()?.as_mut().map(act)
     }
@@ -167,7 +153,9 @@ where
             return;
         };
         let mut context = Context::from_waker(&waker);
-        let goes_on_here = then == Some(Then::GoesOnHere);
+        // On this thread: so it is within the handling, which then looks for another one.
+        let goes_on_here =
+            then == Some(Then::GoesOnHere) && self.handles_here.load(Ordering::Relaxed);
         let ran = self.try_lock_and(|connection| {
             let poll = || connection.poll_letters(goes_on_here, &mut context);
             // This thread has a request of its own to see to. The task ends what is broken now.

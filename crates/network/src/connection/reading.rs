@@ -91,7 +91,7 @@ where
             Ok(Read::Frame(frame)) => self.request_in(frame),
             Ok(Read::End) => {
                 self.mailbox.input_ended();
-                self.is_end_untold = true;
+                self.afterwards.is_end_untold = true;
                 Event::InputEnded
             }
             Err(FrameError::Io(error)) if is_peer_gone(&error) => {

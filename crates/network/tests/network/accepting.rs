@@ -287,26 +287,28 @@ async fn ne_036_what_a_listener_waits_for_fails_the_start_with_its_cause() {
 
 #[tokio::test]
 async fn ne_037_a_failure_to_bind_names_the_address_and_leaves_nothing_open() {
-    let taken = std::net::TcpListener::bind((LOOPBACK, 0)).unwrap();
+    // An address that no other test uses: nobody else gets the port while it is let go.
+    let apart = std::net::IpAddr::from([127, 0, 0, 37]);
+    let taken = std::net::TcpListener::bind((apart, 0)).unwrap();
     let (free, used) = (free_port(), taken.local_addr().unwrap().port());
     let mut config = loopback();
     config.listeners = vec![
         listener("FIRST", LOOPBACK, free),
-        listener("SECOND", LOOPBACK, used),
+        listener("SECOND", apart, used),
     ];
     let check = |failed| {
         let Err(StartError::Bind { listener, source }) = failed else {
             panic!("two listeners on one port");
         };
         assert_eq!(listener.as_str(), "SECOND");
-        assert_eq!(source.target(), format!("127.0.0.1:{used}"));
+        assert_eq!(source.target(), format!("127.0.0.37:{used}"));
         assert_eq!(source.kind(), NetErrorKind::AddressInUse);
     };
     check(open(config.clone()).map(drop));
     // Somebody may still come in between.
     drop(taken);
     let mut server = open(config).unwrap();
-    let _taken = std::net::TcpListener::bind((LOOPBACK, used)).unwrap();
+    let _taken = std::net::TcpListener::bind((apart, used)).unwrap();
     check(server.start().await);
     std::net::TcpListener::bind((LOOPBACK, free)).expect("the first is closed again");
 }
