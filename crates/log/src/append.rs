@@ -279,9 +279,11 @@ impl<D: Disk> Log<D> {
             let prepared = self.active.segment.prepare_to_note_aborted();
             self.before_writing(prepared.map_err(SegmentError::from))?;
         }
-        self.write_outgoing(outgoing, incoming)?;
-        let applied = self.apply(outgoing, staged, &aborted, incoming);
-        self.or_fail(applied)?;
+        let appended = self.write_and_apply(outgoing, staged, &aborted, incoming);
+        if appended.is_err() && !aborted.is_empty() {
+            self.active.segment.let_go_of_aborted();
+        }
+        appended?;
 
         let bounds = *self.shared.bounds.lock();
         Ok(Appended {
@@ -294,6 +296,18 @@ impl<D: Disk> Log<D> {
             log_start_offset: bounds.log_start,
             log_end: bounds.log_end,
         })
+    }
+
+    fn write_and_apply(
+        &mut self,
+        outgoing: &[Outgoing<'_>],
+        staged: ProducersAppended,
+        aborted: &[AbortedTransaction],
+        incoming: Incoming,
+    ) -> Result<(), AppendError> {
+        self.write_outgoing(outgoing, incoming)?;
+        let applied = self.apply(outgoing, staged, aborted, incoming);
+        Ok(self.or_fail(applied)?)
     }
 
     /// Passes on what came of a step before the batches are written.

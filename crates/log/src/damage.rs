@@ -1,4 +1,4 @@
-//! [`DamageTold`]: what readers have found damaged, each told once.
+//! [`Told`]: what readers have found wrong, each told once.
 
 use std::collections::BTreeSet;
 
@@ -9,21 +9,21 @@ use crate::index_error::IndexError;
 use crate::scan::ScanError;
 use crate::segment::SegmentError;
 
-/// Places that are told of in one log. Who has so many has been told.
+/// Places that are told of in one log, or one directory. Who has so many has been told.
 const TOLD_MAX: usize = 64;
 
-/// What readers have found damaged in one log. A consumer asks for the same batch again and again;
-/// the log says once that it is damaged, with path and position, and the consumer hears it each
-/// time.
+/// What readers have found wrong in one log or directory. A consumer asks for the same batch again
+/// and again; it is logged once that it is damaged, with path and position, and the consumer hears
+/// it each time.
 #[derive(Debug, Default)]
-pub(crate) struct DamageTold {
+pub(crate) struct Told {
     /// What was said. Held while one line is logged; nothing else is locked under it.
     told: Mutex<BTreeSet<String>>,
 }
 
-impl DamageTold {
+impl Told {
     /// Tells of an error, if it is one of damage and news.
-    pub(crate) fn tell(&self, error: &SegmentError) {
+    pub(crate) fn tell_damage(&self, error: &SegmentError) {
         if !matches!(
             error,
             SegmentError::Scan(ScanError::Damaged { .. })
@@ -31,10 +31,16 @@ impl DamageTold {
         ) {
             return;
         }
-        let what = error.to_string();
+        self.tell_once(error.to_string(), |what| {
+            error!(error = what, "a log is damaged where it is read");
+        });
+    }
+
+    /// Lets `tell` say this, unless it was said before.
+    pub(crate) fn tell_once(&self, what: String, tell: impl FnOnce(&str)) {
         let mut told = self.told.lock();
         if told.len() < TOLD_MAX && !told.contains(&what) {
-            error!(error = what, "a log is damaged where it is read");
+            tell(&what);
             told.insert(what);
         }
     }

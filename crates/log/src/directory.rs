@@ -10,7 +10,6 @@
 //!
 //! A directory that fails goes offline with its reason and stays so until the next start.
 
-use std::error::Error;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,6 +21,7 @@ use parking_lot::Mutex;
 use thiserror::Error;
 use tracing::warn;
 
+use crate::damage::Told;
 use crate::directory_checkpoints::DirectoryCheckpoints;
 use crate::disk_failure::DiskFailure;
 use crate::log_event::{DirectoryWork, OfflineReason};
@@ -124,6 +124,8 @@ pub(crate) struct LogDirectory<D: Disk> {
     /// What whoever reads files of this directory has found, until somebody acts on it. Held for
     /// copying alone.
     unread: Mutex<Option<OfflineReason>>,
+    /// What could not be read although the disk is fine.
+    told: Told,
 }
 
 /// Whether a directory is in use.
@@ -176,6 +178,7 @@ impl<D: Disk> LogDirectory<D> {
             partition_count: AtomicUsize::new(0),
             syncs: SyncQueue::new(),
             unread: Mutex::new(None),
+            told: Told::default(),
         }
     }
 
@@ -270,6 +273,12 @@ impl<D: Disk> LogDirectory<D> {
         self.unread.lock().take()
     }
 
+    /// How much was told of what could not be read although the disk is fine.
+    #[cfg(test)]
+    pub(crate) fn told_len(&self) -> usize {
+        self.told.len()
+    }
+
     /// Lets the lock go at the end of the work.
     pub(crate) fn release(&self) {
         self.syncs.abandon();
@@ -311,15 +320,15 @@ impl<D: Disk> LogDirectory<D> {
 impl<D: Disk> RangeWatcher for LogDirectory<D> {
     /// Called where records are sent, so that it only leaves word: housekeeping acts on it.
     fn range_not_read(&self, error: &DiskError) {
+        let what = format!("{error}: {}", error.io_error());
         if error.takes_directory_offline() {
-            let source = io::Error::other(format!("{error}: {}", error.io_error()));
+            let source = io::Error::other(what);
             let reason = OfflineReason::new(DirectoryWork::Using, source);
             self.unread.lock().get_or_insert(reason);
         } else {
-            warn!(
-                error = error as &dyn Error,
-                "records that were promised cannot be read"
-            );
+            self.told.tell_once(what, |error| {
+                warn!(error, "records that were promised cannot be read");
+            });
         }
     }
 }

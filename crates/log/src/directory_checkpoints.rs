@@ -157,12 +157,14 @@ impl<D: Disk> DirectoryCheckpoints<D> {
         state.write(&self.disk, &self.path, checkpoint, offsets)
     }
 
-    /// Writes all files; from here on no entry of a partition that is gone is left.
+    /// Writes all files; from here on no entry of a partition that is gone is left. The log starts
+    /// go first: one that was raised has raised its recovery point, and without it a recovery point
+    /// behind the end of the log looks as if durable records were missing.
     pub(crate) fn write_all(&self, offsets: &KnownOffsets) -> Result<(), DiskError> {
         let mut state = self.state.lock();
         for checkpoint in [
-            Checkpoint::RecoveryPoint,
             Checkpoint::LogStart,
+            Checkpoint::RecoveryPoint,
             Checkpoint::HighWatermark,
         ] {
             let of_checkpoint = offsets.of(checkpoint).expect("one of the three");

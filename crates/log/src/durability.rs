@@ -148,7 +148,8 @@ impl<D: Disk> LogManager<D> {
                 }
             }
             Err(FlushError::Disk(error)) if is_put_off(&error) => {
-                // Whoever waits for it asks again, or gives up.
+                // Whoever waits for it does not ask again: housekeeping does.
+                directory.syncs().put_off(log);
                 let partition = log.partition();
                 warn!(%partition, error = &error as &dyn Error, "not synced now");
             }

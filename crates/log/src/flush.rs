@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use klamm_io::{Disk, DiskError, DiskErrorKind, DiskFile, DiskOperation, OpenMode};
 use klamm_primitives::Offset;
 
+use crate::disk_failure::DiskFailure;
 use crate::log::{Condition, Log, Unavailable};
 use crate::segment::Segment;
 
@@ -40,8 +41,9 @@ impl<D: Disk> Flush<D> {
     /// error.
     ///
     /// # Errors
-    /// Where no descriptor is left ([`DiskErrorKind::TooManyFiles`]) something could not be opened,
-    /// and no sync has failed: hand it back by [`Log::put_off`], and another flush may do it all.
+    /// Where no descriptor is left ([`DiskErrorKind::TooManyFiles`]), or no memory to open a file
+    /// ([`DiskOperation::Open`] and [`DiskErrorKind::NoMemory`]), no sync has failed: hand it back
+    /// by [`Log::put_off`], and another flush may do it all.
     /// After any other what is durable is unknown, and must not be tried again: tell the log by
     /// [`Log::fail`].
     pub fn run(&self) -> Result<(), DiskError> {
@@ -75,9 +77,11 @@ impl<D: Disk> Flush<D> {
     }
 }
 
-/// Whether a flush was given up before a sync could fail.
+/// Whether a flush was given up before a sync could fail. No sync wants for descriptors, so that
+/// these were wanting to open a file or a directory; but it may want for memory.
 pub(crate) fn is_put_off(error: &DiskError) -> bool {
-    error.kind() == DiskErrorKind::TooManyFiles
+    let opens_nothing = error.kind() == DiskErrorKind::TooManyFiles;
+    opens_nothing || error.operation() == DiskOperation::Open && error.is_shortage()
 }
 
 /// What the flushes of one log have to know of each other.
@@ -169,8 +173,8 @@ impl<D: Disk> Log<D> {
         self.recovery_point = self.recovery_point.max(flush.up_to);
     }
 
-    /// Takes back a flush that could not be done for want of descriptors: the next one will do its
-    /// work as well.
+    /// Takes back a flush that could not be done for want of descriptors or of memory to open a
+    /// file: the next one will do its work as well.
     pub fn put_off(&mut self, flush: &Flush<D>) {
         let snapshots = flush.snapshots.iter().map(|it| it.0);
         self.snapshots.not_synced(snapshots);
@@ -184,7 +188,7 @@ impl<D: Disk> Log<D> {
     ///
     /// # Errors
     /// [`FlushError`]; after one of the disk the log has failed, unless it could only not be done
-    /// for want of descriptors.
+    /// for want of descriptors or of memory to open a file.
     pub fn flush(&mut self) -> Result<(), FlushError> {
         let Some(flush) = self.begin_flush()? else {
             return Ok(());
@@ -217,7 +221,7 @@ pub enum FlushError {
     /// The log takes no changes.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
-    /// The disk refused. The log has failed, unless no descriptor was left to open a file by.
+    /// The disk refused. The log has failed, unless no descriptor or memory was left to open a file.
     #[error(transparent)]
     Disk(#[from] DiskError),
 }

@@ -16,7 +16,7 @@ use thiserror::Error;
 
 use crate::bounds::Bounds;
 use crate::config::LogConfig;
-use crate::damage::DamageTold;
+use crate::damage::Told;
 use crate::disk_failure::DiskFailure;
 use crate::flush::Syncs;
 use crate::leader_epochs::{EpochEnd, EpochStart, LeaderEpochs};
@@ -71,7 +71,7 @@ pub(crate) struct Shared<D: Disk> {
     /// manager.
     pub(crate) watcher: OnceLock<Arc<dyn RangeWatcher>>,
     /// Damage that readers have met.
-    pub(crate) damage: DamageTold,
+    pub(crate) damage: Told,
 }
 
 impl<D: Disk> Shared<D> {

@@ -237,13 +237,15 @@ fn offsets<D: Disk>(
     logs.iter().filter_map(entry).collect()
 }
 
-/// The log start offset, where it is not told by the first segment.
+/// The log start offset, where it is not told by the first segment; or where it may have raised
+/// the recovery point, since that segment may not be durable yet.
 fn log_start<D: Disk>(log: &PartitionLog<D>) -> Option<Offset> {
+    let recovery_point = log.lock().recovery_point();
     let reader = log.reader();
     let log_start = reader.offsets().log_start;
     let segments = reader.shared.segments.read();
     let first = segments.keys().next().copied();
-    first
-        .is_none_or(|first| log_start > first)
-        .then_some(log_start)
+    let is_told = first.is_some_and(|first| log_start <= first);
+    let raised = log_start > Offset::ZERO && log_start >= recovery_point;
+    (!is_told || raised).then_some(log_start)
 }

@@ -12,7 +12,7 @@ use tracing::warn;
 
 use crate::bounds::{Bound, Bounds, Place};
 use crate::config::LogConfig;
-use crate::damage::DamageTold;
+use crate::damage::Told;
 use crate::flush::Syncs;
 use crate::index_error::IndexError;
 use crate::leader_epochs::LeaderEpochs;
@@ -84,8 +84,8 @@ pub enum OpenError {
     /// given out again.
     #[error(
         "{path} ends at offset {log_end} and was durable up to {recovery_point}: put the missing \
-         files back, or take the partition's line out of recovery-point-offset-checkpoint to go on \
-         without the missing records",
+         files back; or, to go on without the missing records, stop the broker and set the \
+         partition's offset in recovery-point-offset-checkpoint to {log_end}",
         path = path.display()
     )]
     TailLost {
@@ -359,7 +359,7 @@ impl<D: Disk> Opener<D> {
                 bounds: Mutex::new(bounds),
                 epochs: RwLock::new(epochs),
                 watcher: OnceLock::new(),
-                damage: DamageTold::default(),
+                damage: Told::default(),
             }),
             active,
             producers,

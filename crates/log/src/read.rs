@@ -175,7 +175,7 @@ impl<D: Disk> LogReader<D> {
             let version = |it: &Bounds| (it.cuts, it.swaps, it.log_start);
             if version(&now) == version(&bounds) {
                 if let Err(ReadError::Segment(error)) = &looked {
-                    self.shared.damage.tell(error);
+                    self.shared.damage.tell_damage(error);
                 }
                 return looked;
             }

@@ -22,7 +22,7 @@ use crate::index_error::IndexError;
 use crate::names::{FileContent, FileName, Transit};
 use crate::scan::{Scan, ScanError};
 use crate::time_index::TimestampOffset;
-use crate::transaction_index::{AbortedTransaction, Search};
+use crate::transaction_index::{self, AbortedTransaction, Search};
 
 /// One segment of a log.
 pub(crate) struct Segment<D: Disk> {
@@ -34,11 +34,15 @@ pub(crate) struct Segment<D: Disk> {
     /// Bytes of whole batches. Raised after they are written, so that whoever reads this size
     /// finds them.
     size: AtomicU32,
-    /// Opened when first needed. Guards the indexes alone; held while they are read from disk,
-    /// never while batches are.
+    /// Opened when first needed. Guards the indexes alone; held while they are read from disk.
+    /// Records are read without it, and headers of batches only where an index does not fit them:
+    /// for as long as it is made anew, whoever needs an index of this segment waits.
     indexes: Mutex<Option<Indexes<D>>>,
     /// Whether the offset and the time index were made here, and are not trusted less than the log.
     is_index_new: AtomicBool,
+    /// Whether the transaction index has entries that are not synced, of which no open index knows:
+    /// the indexes were let go when one could not be made anew. Changed while `indexes` is held.
+    owes_transaction_sync: AtomicBool,
     /// Whether it is no longer appended to.
     is_sealed: AtomicBool,
     /// The largest timestamp, once it was asked for and the segment is sealed.
@@ -66,6 +70,7 @@ impl<D: Disk> Segment<D> {
             size: AtomicU32::new(size),
             indexes: Mutex::new(None),
             is_index_new: AtomicBool::new(false),
+            owes_transaction_sync: AtomicBool::new(false),
             is_sealed: AtomicBool::new(false),
             largest: Mutex::new(None),
             is_retired: AtomicBool::new(false),
@@ -195,7 +200,8 @@ impl<D: Disk> Segment<D> {
         self.with_indexes(|it| it.transaction.search(from, to))
     }
 
-    /// Sees to it that noting aborted transactions needs no descriptor.
+    /// Sees to it that noting aborted transactions needs no descriptor, which is kept until they
+    /// are noted or [let go of](Self::let_go_of_aborted).
     pub(crate) fn prepare_to_note_aborted(&self) -> Result<(), IndexError> {
         self.with_indexes(|it| it.transaction.hold_open())
     }
@@ -209,6 +215,13 @@ impl<D: Disk> Segment<D> {
             it.transaction.let_go();
             Ok(())
         })
+    }
+
+    /// Says that no aborted transactions are noted after all.
+    pub(crate) fn let_go_of_aborted(&self) {
+        if let Some(indexes) = self.indexes.lock().as_mut() {
+            indexes.transaction.let_go();
+        }
     }
 
     /// Cuts the batches from `offset` on, and the indexes with them. Returns how many bytes went.
@@ -252,10 +265,17 @@ impl<D: Disk> Segment<D> {
 
     /// Makes everything durable, the indexes too: from here on they are trusted after a crash.
     pub(crate) fn sync_all(&self) -> Result<(), DiskError> {
-        if let Some(indexes) = self.indexes.lock().as_mut() {
-            indexes.offset.sync()?;
-            indexes.time.sync()?;
-            indexes.transaction.sync()?;
+        {
+            let mut indexes = self.indexes.lock();
+            if let Some(indexes) = indexes.as_mut() {
+                indexes.offset.sync()?;
+                indexes.time.sync()?;
+                indexes.transaction.sync()?;
+            } else if self.owes_transaction_sync.load(Ordering::Acquire) {
+                let path = self.path(FileContent::TransactionIndex);
+                transaction_index::sync_file(&self.disk, &path)?;
+            }
+            self.owes_transaction_sync.store(false, Ordering::Release);
         }
         self.sync_log()
     }

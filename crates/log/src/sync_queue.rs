@@ -1,9 +1,10 @@
 //! [`SyncQueue`]: the partitions of one directory that wait for a sync.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use klamm_io::Disk;
+use klamm_primitives::TopicPartition;
 use parking_lot::{Condvar, Mutex};
 
 use crate::partition_log::PartitionLog;
@@ -19,6 +20,8 @@ pub(crate) struct SyncQueue<D: Disk> {
 
 struct State<D: Disk> {
     waiting: VecDeque<Arc<PartitionLog<D>>>,
+    /// Those whose sync could not be done for want of something, until it is asked for again.
+    put_off: HashMap<TopicPartition, Arc<PartitionLog<D>>>,
     admission: Admission,
     /// Threads that wait for something to do.
     idle_threads: usize,
@@ -54,6 +57,7 @@ impl<D: Disk> SyncQueue<D> {
     pub(crate) fn new() -> Self {
         let state = State {
             waiting: VecDeque::new(),
+            put_off: HashMap::new(),
             admission: Admission::Open,
             idle_threads: 0,
         };
@@ -115,6 +119,23 @@ impl<D: Disk> SyncQueue<D> {
         }
     }
 
+    /// Keeps a log whose sync could not be done now. Not to wait in the queue: a thread that found
+    /// no descriptor would find none again at once.
+    pub(crate) fn put_off(&self, log: &Arc<PartitionLog<D>>) {
+        let mut state = self.state.lock();
+        if state.admission != Admission::Abandoned {
+            state.put_off.insert(log.partition().clone(), log.clone());
+        }
+    }
+
+    /// Adds those that were put off.
+    pub(crate) fn push_put_off(&self) {
+        let put_off = std::mem::take(&mut self.state.lock().put_off);
+        for log in put_off.values() {
+            self.push(log);
+        }
+    }
+
     /// Takes no more. What waits can still be popped.
     pub(crate) fn close(&self) {
         let mut state = self.state.lock();
@@ -129,18 +150,22 @@ impl<D: Disk> SyncQueue<D> {
         let mut state = self.state.lock();
         state.admission = Admission::Abandoned;
         state.waiting.clear();
+        state.put_off.clear();
         self.wake.notify_all();
     }
 
-    /// How many wait.
+    /// How many wait, those that were put off among them.
     pub(crate) fn len(&self) -> usize {
-        self.state.lock().waiting.len()
+        let state = self.state.lock();
+        state.waiting.len() + state.put_off.len()
     }
 }
 
 impl<D: Disk> State<D> {
     fn pop(&mut self) -> Option<Arc<PartitionLog<D>>> {
         let log = self.waiting.pop_front()?;
+        // Somebody else has asked for it before those that were put off are asked for again.
+        self.put_off.remove(log.partition());
         *log.sync_turn.lock() = SyncTurn::Syncing;
         Some(log)
     }

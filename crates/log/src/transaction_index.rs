@@ -11,7 +11,7 @@
 //! Marker offsets rise. Most segments have none, so the file is made with the first entry and
 //! opened only while it is used.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use klamm_io::{Disk, DiskError, DiskErrorKind, DiskFile, OpenMode};
 use klamm_primitives::{Offset, ProducerId};
@@ -180,13 +180,19 @@ impl<D: Disk> TransactionIndex<D> {
         if !self.is_dirty {
             return Ok(());
         }
-        match self.disk.open(&self.path, OpenMode::ReadWrite) {
-            Ok(file) => file.sync_data()?,
-            Err(error) if error.kind() == DiskErrorKind::NotFound => {}
-            Err(error) => return Err(error),
-        }
+        sync_file(&self.disk, &self.path)?;
         self.is_dirty = false;
         Ok(())
+    }
+
+    /// Whether the file was changed and not synced since.
+    pub(crate) fn is_dirty(&self) -> bool {
+        self.is_dirty
+    }
+
+    /// Says that the file was changed before it was opened here, and not synced since.
+    pub(crate) fn set_dirty(&mut self) {
+        self.is_dirty = true;
     }
 
     /// Says that the file has another name by now.
@@ -216,6 +222,15 @@ impl<D: Disk> TransactionIndex<D> {
             path: self.path.clone(),
             what,
         }
+    }
+}
+
+/// Makes an index's file durable. One that is not there is fine.
+pub(crate) fn sync_file<D: Disk>(disk: &D, path: &Path) -> Result<(), DiskError> {
+    match disk.open(path, OpenMode::ReadWrite) {
+        Ok(file) => file.sync_data(),
+        Err(error) if error.kind() == DiskErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
     }
 }
 

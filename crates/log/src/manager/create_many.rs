@@ -12,6 +12,8 @@ use super::create::{CreateError, MakeError, NewPartition, open_made};
 use super::doomed::Doomed;
 use super::{Changing, LogManager};
 use crate::directory::LogDirectory;
+use crate::disk_failure::DiskFailure;
+use crate::log_event::{DirectoryWork, LogEvent, OfflineReason};
 use crate::names::{DirectoryName, Fate};
 use crate::partition_log::PartitionLog;
 use crate::partition_metadata;
@@ -26,8 +28,9 @@ const WRITTEN_TOGETHER: usize = 64;
 
 impl<D: Disk> LogManager<D> {
     /// As [`LogManager::create`] for each of them, in their order, and as durable. Each directory is
-    /// synced once for all that it gets, and the files of the partitions by several threads. Where
-    /// anything goes wrong in a directory, what it was to get is made one by one.
+    /// synced once for all that it gets, and the files of the partitions by several threads. A
+    /// directory in which it fails goes offline, and the others get what it was to get. Where only
+    /// a name is taken, or the disk is full, they are made one by one.
     ///
     /// # Errors
     /// [`CreateError`] by partition; nothing is left of that one.
@@ -39,7 +42,7 @@ impl<D: Disk> LogManager<D> {
         let mut events = Vec::new();
         let created = {
             let mut changing = self.changing.lock();
-            let mut made = self.make_together(&mut changing, partitions, now_ms);
+            let mut made = self.make_together(&mut changing, partitions, now_ms, &mut events);
             let each = partitions.iter().zip(&mut made);
             each.map(|(new, made)| match made.take() {
                 Some(log) if self.insert(&log) => Ok(log),
@@ -62,6 +65,7 @@ impl<D: Disk> LogManager<D> {
         changing: &mut Changing,
         partitions: &[NewPartition<'_>],
         now_ms: i64,
+        events: &mut Vec<LogEvent<D>>,
     ) -> Vec<Option<Arc<PartitionLog<D>>>> {
         let mut made = vec![None; partitions.len()];
         let directories: Vec<_> = self.online_directories().collect();
@@ -87,6 +91,12 @@ impl<D: Disk> LogManager<D> {
                     for (index, log) in share.into_iter().zip(logs) {
                         made[index] = Some(log);
                     }
+                }
+                // Above all a sync that failed: what it has lost, no other one would tell.
+                Err(MakeError::Open(error)) if error.takes_directory_offline() => {
+                    together.undo();
+                    let reason = OfflineReason::new(DirectoryWork::Creating, error);
+                    events.extend(self.take_offline(directory, reason));
                 }
                 Err(error) => {
                     debug!(%error, "partitions are made one by one");
@@ -161,7 +171,11 @@ impl<'a, D: Disk> Together<'a, D> {
         let failed = Mutex::new(None);
         on_threads(&shares, 1, |share| {
             if let Err(error) = write_share(disk, share) {
-                *failed.lock() = Some(error);
+                // One that fails says more than one that is full.
+                let mut failed = failed.lock();
+                if failed.is_none() || error.takes_directory_offline() {
+                    *failed = Some(error);
+                }
             }
         });
         failed.into_inner().map_or(Ok(()), Err)
@@ -181,8 +195,8 @@ impl<'a, D: Disk> Together<'a, D> {
         Ok(())
     }
 
-    /// Removes what was made, under whichever name. Where that fails too, making them one by one
-    /// will tell why.
+    /// Removes what was made, under whichever name. Where that fails too, the directory is on its
+    /// way offline, or making them one by one will tell why.
     fn undo(&self) {
         let disk = self.directory.disk();
         for it in &self.making[..self.named.get()] {

@@ -6,7 +6,7 @@ use klamm_io::{Disk, DiskError};
 use klamm_primitives::Offset;
 use thiserror::Error;
 
-use super::{LogManager, offsets};
+use super::{LogManager, log_start, offsets};
 use crate::directory::LogDirectory;
 use crate::disk_failure::DiskFailure;
 use crate::log::{ChangeError, Log};
@@ -32,7 +32,8 @@ pub enum CutTo {
 /// A log was not cut.
 #[derive(Debug, Error)]
 pub enum CutError {
-    /// The recovery point on disk could not be lowered, without which a crash in the middle could
+    /// The recovery point on disk could not be lowered, or the log start not be written that goes
+    /// before it, without which a crash in the middle could
     /// not be told from damage. The log is as it was.
     #[error("the recovery point could not be lowered: {0}")]
     Checkpoint(#[source] Arc<DiskError>),
@@ -111,6 +112,7 @@ impl<D: Disk> LogManager<D> {
             .filter(|it| std::ptr::eq(&raw const **it.directory(), directory))
             .collect();
         let mut points = offsets(&logs, |log| Some(log.lock().recovery_point()));
+        let mut starts = offsets(&logs, log_start);
         for &index in indices {
             let (log, to) = &cuts[index];
             match floor(&log.lock(), *to) {
@@ -119,13 +121,21 @@ impl<D: Disk> LogManager<D> {
                     if let Some(point) = points.get_mut(log.partition()) {
                         *point = floor.min(*point);
                     }
+                    // The log start goes down with the end, as the cut will have it.
+                    if let Some(start) = starts.get_mut(log.partition()) {
+                        *start = floor.min(*start);
+                    }
                     ready.push(index);
                 }
                 Err(error) => results.push((index, Err(error.into()))),
             }
         }
         let checkpoints = directory.checkpoints();
-        if let Err(error) = checkpoints.write(Checkpoint::RecoveryPoint, &points) {
+        // In this order, as whoever writes all of them does.
+        let written = checkpoints
+            .write(Checkpoint::LogStart, &starts)
+            .and_then(|()| checkpoints.write(Checkpoint::RecoveryPoint, &points));
+        if let Err(error) = written {
             let error = Arc::new(error);
             let failed = ready
                 .into_iter()

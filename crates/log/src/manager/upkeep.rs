@@ -90,9 +90,13 @@ impl<D: Disk> LogManager<D> {
     }
 
     /// Does what is due. Blocks on the disk. What fails is told as an event, or logged. A disk that
-    /// did not give the records of a [read](crate::Read) when they were sent is given up first.
+    /// did not give the records of a [read](crate::Read) when they were sent is given up first, and
+    /// syncs that could not be done for want of descriptors are asked for again.
     pub fn run_due(&self, now: Now) {
         self.give_up_unread();
+        for directory in self.online_directories() {
+            directory.syncs().push_put_off();
+        }
         let tasks = self.schedule.lock().take_due(now.instant);
         for task in tasks {
             match task {

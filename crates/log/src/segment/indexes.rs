@@ -81,14 +81,20 @@ impl<D: Disk> Segment<D> {
     }
 
     /// Puts indexes that were made anew in the place of those that are open. Where that fails none
-    /// are open, and whoever needs them next tries again.
+    /// are open, and whoever needs them next tries again. That the transaction index is not synced
+    /// is not forgotten.
     pub(super) fn rebuild(
         &self,
         indexes: &mut Option<Indexes<D>>,
         reason: &str,
     ) -> Result<(), IndexError> {
         if let Some(former) = indexes.take() {
-            *indexes = Some(self.rebuilt(reason, former.transaction)?);
+            let is_dirty = former.transaction.is_dirty();
+            let rebuilt = self.rebuilt(reason, former.transaction);
+            if is_dirty && rebuilt.is_err() {
+                self.owes_transaction_sync.store(true, Ordering::Release);
+            }
+            *indexes = Some(rebuilt?);
         }
         Ok(())
     }
@@ -146,7 +152,11 @@ impl<D: Disk> Segment<D> {
 
     fn read_transaction_index(&self) -> Result<TransactionIndex<D>, IndexError> {
         let path = self.path(FileContent::TransactionIndex);
-        TransactionIndex::open(self.disk.clone(), path, self.base_offset)
+        let mut index = TransactionIndex::open(self.disk.clone(), path, self.base_offset)?;
+        if self.owes_transaction_sync.load(Ordering::Acquire) {
+            index.set_dirty();
+        }
+        Ok(index)
     }
 
     /// Removes the files of the indexes and begins with empty ones: they are to be rebuilt.

@@ -201,6 +201,22 @@ fn a_flush_that_finds_no_descriptor_is_put_off() {
     assert!(after.snapshots().len() > 1, "{:?}", after.snapshots());
 }
 
+/// No sync has failed where a file could not be opened for want of memory; a sync that wants for
+/// memory has.
+#[test]
+fn a_flush_is_put_off_where_it_is_an_opening_that_wants_for_memory() {
+    for (operation, is_put_off) in [(DiskOperation::Open, true), (DiskOperation::Sync, false)] {
+        let mut bed = Bed::new(small());
+        bed.fill(30);
+        let fault = Fault::on(operation).failing_with(DiskErrorKind::NoMemory);
+        bed.disk.inject(fault);
+        let refused = bed.log.flush();
+        assert!(matches!(refused, Err(FlushError::Disk(_))), "{refused:?}");
+        assert_eq!(!bed.log.is_failed(), is_put_off, "{operation:?}");
+        assert_eq!(bed.log.flush().is_ok(), is_put_off);
+    }
+}
+
 /// What was aborted is noted with the marker, or neither is there.
 #[test]
 fn an_aborted_transaction_is_noted_or_its_marker_refused() {
@@ -219,6 +235,22 @@ fn an_aborted_transaction_is_noted_or_its_marker_refused() {
         .reader()
         .read(offset(0), WHOLE, Isolation::Committed);
     assert_eq!(read.unwrap().aborted.unwrap().len(), 1);
+}
+
+/// The index is held open for a marker that is being written, and for no longer.
+#[test]
+fn a_marker_that_is_not_written_keeps_no_descriptor() {
+    let mut bed = Bed::new(small());
+    bed.append(&Batch::of(2).by(1, 0, 0).transactional());
+    let full = Fault::on(DiskOperation::Write).failing_with(DiskErrorKind::Full);
+    bed.disk.inject(full);
+    let marker = [marker((1, 0), Outcome::Abort)];
+    let refused = bed.log.append_own(&marker, epoch(0), NOW_MS);
+    assert_refused(&bed, refused);
+    let opened = bed.disk.calls(DiskOperation::Open);
+    bed.log.append_own(&marker, epoch(0), NOW_MS).unwrap();
+    let opened = bed.disk.calls(DiskOperation::Open) - opened;
+    assert_eq!(opened, 1, "the index was not held open since");
 }
 
 #[test]

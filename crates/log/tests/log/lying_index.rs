@@ -1,11 +1,14 @@
 //! Indexes that went bad after a clean stop, when nobody reads the segments through: no record may
 //! be passed over for that.
 
-use klamm_io::Disk as _;
-use klamm_log::{Isolation, LogConfig, ReadError, TimeTarget};
-use klamm_records::Codecs;
+use std::path::Path;
 
-use crate::support::{Batch, Bed, WHOLE, all, log_file, offset};
+use klamm_io::sim::{Crash, Fault};
+use klamm_io::{Disk as _, DiskOperation};
+use klamm_log::{Isolation, LogConfig, ReadError, TimeTarget};
+use klamm_records::{Codecs, Outcome};
+
+use crate::support::{Batch, Bed, NOW_MS, WHOLE, all, log_file, offset, open, unclean};
 
 const INDEX: &str = "00000000000000000000.index";
 const TIME_INDEX: &str = "00000000000000000000.timeindex";
@@ -114,6 +117,53 @@ fn a_time_index_that_lies_hides_nothing() {
             let found = found.unwrap().unwrap();
             assert_eq!(found.offset, offset(2 * at), "entry {entry} to {relative}");
         }
+    }
+}
+
+/// A transaction index waits for its sync, also while the offset index beside it goes bad and cannot
+/// be made anew.
+#[test]
+fn a_transaction_index_is_synced_although_the_others_could_not_be_made_anew() {
+    for is_opened_again in [false, true] {
+        let config = LogConfig {
+            segment_bytes: 1 << 20,
+            index_bytes: 4096,
+            index_interval_bytes: 100,
+            ..LogConfig::default()
+        };
+        let mut bed = Bed::new(config.clone());
+        bed.append(&Batch::of(1).by(1, 0, 0).transactional());
+        bed.append_marker((1, 0), Outcome::Abort);
+        for at in 0..40 {
+            bed.append(&Batch::at(&[1000 + at, 1000 + at]).sized(150));
+        }
+        bed.commit_all();
+        bed.log.roll(offset(82), NOW_MS).unwrap();
+        let mut bytes = bed.content(INDEX);
+        for entry in 0..bytes.len() / 8 {
+            let relative = u32::try_from(entry).unwrap() + 1;
+            put(&mut bytes, entry, (relative, 7 * relative));
+        }
+        bed.overwrite(INDEX, &bytes);
+        bed.disk.inject(Fault::on(DiskOperation::RemoveFile));
+        let read = |bed: &Bed, from| {
+            let reader = bed.log.reader();
+            reader.read(offset(from), WHOLE, Isolation::Committed)
+        };
+        assert!(read(&bed, 60).is_err(), "the index could not be made anew");
+        if is_opened_again {
+            assert!(read(&bed, 60).is_ok());
+        }
+        bed.log.flush().unwrap();
+        for directory in ["/", "/data"] {
+            bed.disk.sync_dir(Path::new(directory)).unwrap();
+        }
+        let disk = bed.disk.crash(Crash::PowerLossLosingAll);
+        let (log, _) = open(&disk, config, &unclean(82)).unwrap();
+        let mut bed = Bed { disk, log };
+        bed.commit_all();
+        let aborted = read(&bed, 0).unwrap().aborted.unwrap();
+        assert_eq!(aborted.len(), 1, "opened again: {is_opened_again}");
     }
 }
 

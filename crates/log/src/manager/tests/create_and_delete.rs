@@ -7,6 +7,7 @@ use klamm_io::{Disk, DiskErrorKind, DiskOperation};
 use klamm_primitives::{BrokerEpoch, Offset, TopicPartition, Uuid};
 
 use super::support::*;
+use crate::log_event::DirectoryWork;
 use crate::manager::{CreateError, DeleteError, NewPartition};
 use crate::offset_checkpoint::Checkpoint;
 use crate::partition_metadata;
@@ -371,7 +372,37 @@ fn of_many_partitions_those_are_made_that_can_be() {
     );
 }
 
-/// Whatever fails on the way, they are tried again one by one.
+/// What a sync that failed has lost no later one would tell, so nothing is tried again there.
+#[test]
+fn a_sync_that_fails_while_many_partitions_are_made_takes_the_directory_offline() {
+    for (operation, after) in [
+        (DiskOperation::Sync, 0),
+        (DiskOperation::Sync, 7),
+        (DiskOperation::SyncDir, 0),
+        (DiskOperation::SyncDir, 10),
+    ] {
+        let disk = SimDisk::new(1);
+        let bench = Bench::of(&["/a", "/b"]);
+        let manager = bench.open(&disk);
+        disk.inject(Fault::on(operation).under("/a").after(after));
+        let partitions = named(20);
+        let made = manager.create_many(&new_partitions(&bench, &partitions), BEGIN_MS);
+        for made in made {
+            let made = made.unwrap();
+            assert_eq!(made.log_directory(), Path::new("/b"));
+            append(&made, 1);
+        }
+        let offline = Seen::Offline(PathBuf::from("/a"), Vec::new());
+        assert_eq!(bench.take_events(), [offline], "{operation:?} {after}");
+        let status = manager.directories().remove(0);
+        assert_eq!(status.offline.unwrap().work, DirectoryWork::Creating);
+        assert_eq!(status.partition_count, 0);
+        let left = names(&disk, "/a");
+        assert!(!left.iter().any(|it| it.starts_with("many")), "{left:?}");
+    }
+}
+
+/// Whatever else fails on the way, they are tried again one by one.
 #[test]
 fn many_partitions_are_made_although_something_fails_once() {
     for (operation, after) in [

@@ -95,24 +95,78 @@ fn a_thread_that_leaves_others_waiting_asks_for_help() {
     assert_eq!(needs_help, [true, true, false]);
 }
 
-/// Whoever waits for the sync asks again; nothing has failed.
+/// Whoever waits for the sync has asked once; nothing has failed.
 #[test]
-fn a_sync_that_finds_no_descriptor_is_done_when_it_is_asked_for_again() {
+fn a_sync_that_finds_no_descriptor_is_asked_for_again_by_housekeeping() {
     let disk = SimDisk::new(1);
     let bench = Bench::of(&["/a"]);
     let manager = bench.open(&disk);
-    let log = bench.create(&manager, &partition("t", 0));
-    append(&log, 1);
+    let names = [partition("t", 0), partition("t", 1)];
+    let logs = names.each_ref().map(|name| bench.create(&manager, name));
+    let waiting = || manager.directories()[0].syncs_waiting;
     let used_up = Fault::on(DiskOperation::SyncDir).failing_with(DiskErrorKind::TooManyFiles);
-    disk.inject(used_up);
-    log.request_sync();
+    disk.inject(used_up.times(4));
+    for log in &logs {
+        append(log, 1);
+        log.request_sync();
+    }
+    manager.sync_requested();
     manager.sync_requested();
     assert_eq!(bench.take_events(), []);
+    assert_eq!(waiting(), 2, "they are kept, and not tried again at once");
     assert!(manager.directories()[0].offline.is_none());
-    assert!(!log.lock().is_failed());
-    log.request_sync();
+    assert!(logs.iter().all(|log| !log.lock().is_failed()));
+    manager.run_due(bench.now());
     manager.sync_requested();
-    assert_eq!(bench.take_events(), [Seen::Synced(partition("t", 0), 1)]);
+    assert_eq!(bench.take_events(), [], "there is still none");
+    assert_eq!(waiting(), 2);
+    manager.run_due(bench.now());
+    manager.sync_requested();
+    let mut seen = bench.take_events();
+    seen.sort_by_key(|it| format!("{it:?}"));
+    assert_eq!(seen, names.map(|name| Seen::Synced(name, 1)));
+    assert_eq!(waiting(), 0);
+    manager.run_due(bench.now());
+    manager.sync_requested();
+    assert_eq!(bench.take_events(), []);
+}
+
+/// A log that was synced meanwhile, or deleted, or is in a directory that has failed, is not asked
+/// for again.
+#[test]
+fn a_sync_that_was_put_off_is_forgotten_once_nobody_needs_it() {
+    let disk = SimDisk::new(1);
+    let bench = Bench::of(&["/a"]);
+    let manager = bench.open(&disk);
+    let names = [0, 1, 2].map(|index| partition("t", index));
+    let logs = names.each_ref().map(|name| bench.create(&manager, name));
+    let used_up = Fault::on(DiskOperation::SyncDir).failing_with(DiskErrorKind::TooManyFiles);
+    disk.inject(used_up.times(3));
+    for log in &logs {
+        append(log, 1);
+        log.request_sync();
+    }
+    manager.sync_requested();
+    manager.delete(&names[0], bench.now().instant).unwrap();
+    logs[1].request_sync();
+    manager.sync_requested();
+    assert_eq!(bench.take_events(), [Seen::Synced(names[1].clone(), 1)]);
+    manager.run_due(bench.now());
+    manager.sync_requested();
+    assert_eq!(bench.take_events(), [Seen::Synced(names[2].clone(), 1)]);
+
+    disk.inject(Fault::on(DiskOperation::SyncDir).failing_with(DiskErrorKind::TooManyFiles));
+    logs[2]
+        .lock()
+        .roll(klamm_primitives::Offset::ZERO, BEGIN_MS)
+        .unwrap();
+    append(&logs[2], 1);
+    logs[2].request_sync();
+    manager.sync_requested();
+    let syncs = logs[2].directory().syncs();
+    assert_eq!(syncs.len(), 1);
+    manager.report_failure(&logs[2], std::io::Error::other("the device is gone"));
+    assert_eq!(syncs.len(), 0);
 }
 
 #[test]

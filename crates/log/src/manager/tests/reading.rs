@@ -28,9 +28,12 @@ fn a_disk_that_does_not_give_what_was_promised_takes_its_directory_offline() {
         read.unwrap().range.unwrap()
     });
     for kind in [DiskErrorKind::TooManyFiles, DiskErrorKind::NoMemory] {
-        disk.inject(Fault::on(DiskOperation::Read).failing_with(kind));
-        ranges[0].read().unwrap_err();
+        disk.inject(Fault::on(DiskOperation::Read).failing_with(kind).times(3));
+        for _ in 0..3 {
+            ranges[0].read().unwrap_err();
+        }
     }
+    assert_eq!(logs[0].directory().told_len(), 2, "each is told once");
     manager.run_due(bench.now());
     assert_eq!(bench.take_events(), [], "that is not the disk's fault");
 

@@ -17,10 +17,17 @@ use crate::log_event::DirectoryWork;
 use crate::manager::{LogManager, StartError};
 use crate::meta_properties::MetaProperties;
 use crate::offset_checkpoint::Checkpoint;
+use crate::open::OpenError;
 
 fn write<D: Disk>(disk: &D, path: &str, text: &str) {
     let file = disk.open(Path::new(path), OpenMode::CreateOrTruncate);
     file.unwrap().write_all_at(text.as_bytes(), 0).unwrap();
+}
+
+fn content<D: Disk>(disk: &D, path: &str) -> Vec<u8> {
+    let file = disk.open(Path::new(path), OpenMode::Read).unwrap();
+    let len = usize::try_from(file.metadata().unwrap().len).unwrap();
+    file.read_bytes_at(0, len).unwrap().to_vec()
 }
 
 #[test]
@@ -300,6 +307,54 @@ fn a_partition_whose_files_make_no_sense_is_left_as_it_is() {
     assert_eq!(
         manager.get(&bad).unwrap().reader().offsets().log_start,
         Offset::new(2)
+    );
+}
+
+/// The error says what to do to go on without the records, and that is all there is to do.
+#[test]
+fn a_log_that_has_lost_its_durable_end_is_opened_once_the_checkpoint_says_so() {
+    let disk = SimDisk::new(1);
+    let bench = Bench::of(&["/logs"]);
+    let manager = bench.open(&disk);
+    let (good, short) = (partition("good", 0), partition("short", 0));
+    for name in [&good, &short] {
+        append(&bench.create(&manager, name), 10);
+    }
+    manager.stop(epoch(1));
+    let path = Path::new("/logs/short-0/00000000000000000000.log");
+    let file = disk.open(path, OpenMode::ReadWrite).unwrap();
+    file.set_len(disk.metadata(path).unwrap().len * 7 / 10)
+        .unwrap();
+
+    let opened = bench.try_open(&disk).unwrap();
+    let (name, error) = &opened.unopened[0];
+    assert_eq!(*name, short);
+    let OpenError::TailLost { log_end, .. } = error else {
+        panic!("{error}");
+    };
+    assert_eq!(*log_end, Offset::new(7));
+    let told = error.to_string();
+    let remedy = "set the partition's offset in recovery-point-offset-checkpoint to 7";
+    assert!(
+        told.contains("stop the broker") && told.ends_with(remedy),
+        "{told}"
+    );
+    append(&opened.manager.get(&good).unwrap(), 1);
+    opened.manager.stop(epoch(2));
+
+    let checkpoint = "/logs/recovery-point-offset-checkpoint";
+    let text = String::from_utf8(content(&disk, checkpoint)).unwrap();
+    assert_eq!(text, "0\n2\ngood 0 11\nshort 0 10\n");
+    write(&disk, checkpoint, &text.replace("short 0 10", "short 0 7"));
+    let manager = bench.open(&disk);
+    let short = manager.get(&short).unwrap();
+    assert_eq!(short.reader().offsets().log_end, Offset::new(7));
+    append(&short, 1);
+    let good = manager.get(&good).unwrap();
+    assert_eq!(
+        good.lock().recovery_point(),
+        Offset::new(11),
+        "it kept its own"
     );
 }
 

@@ -103,6 +103,48 @@ fn lg_104_a_power_cut_at_any_call_of_a_cut_leaves_the_log_before_or_after_it() {
     }
 }
 
+/// What raised the log start of one log raised its recovery point, which a cut of another writes.
+#[test]
+fn a_power_cut_while_a_cut_writes_the_offsets_leaves_no_other_log_unopened() {
+    for call in 0.. {
+        let disk = SimDisk::new(1);
+        let bench = Bench::of(&["/logs"]);
+        let (manager, logs) = filled(&bench, &disk);
+        append(&logs[1], 10);
+        logs[1].lock().raise_log_start(Offset::new(15)).unwrap();
+        disk.inject(Fault::on_any().after(call).cutting_power());
+        let cuts = [(logs[0].clone(), CutTo::Offset(Offset::new(4)))];
+        let is_done = manager.truncate(&cuts, BEGIN_MS)[0].is_ok();
+        let disk = disk.crash(Crash::PowerLossLosingAll);
+        drop((manager, logs));
+        // Asserts that none is left unopened.
+        let manager = bench.open(&disk);
+        let start = manager.get(&partition("t", 1)).unwrap();
+        let start = start.reader().offsets().log_start.get();
+        assert!([0, 15].contains(&start), "{start} after call {call}");
+        if is_done {
+            assert_eq!(start, 15);
+            return;
+        }
+    }
+}
+
+/// Otherwise the log would begin anew behind where it was cut.
+#[test]
+fn a_cut_below_the_log_start_lowers_that_on_disk_too() {
+    let disk = SimDisk::new(1);
+    let bench = Bench::of(&["/logs"]);
+    let (manager, logs) = filled(&bench, &disk);
+    logs[0].lock().raise_log_start(Offset::new(8)).unwrap();
+    manager.checkpoint_all();
+    let cuts = [(logs[0].clone(), CutTo::Offset(Offset::new(5)))];
+    assert!(manager.truncate(&cuts, BEGIN_MS).remove(0).unwrap());
+    drop((manager, logs));
+    let manager = bench.open(&disk.crash(Crash::PowerLossLosingAll));
+    let offsets = manager.get(&partition("t", 0)).unwrap().reader().offsets();
+    assert_eq!((offsets.log_start.get(), offsets.log_end.get()), (5, 5));
+}
+
 #[test]
 fn lg_188_without_a_recovery_point_that_is_lowered_nothing_is_cut() {
     let disk = SimDisk::new(1);

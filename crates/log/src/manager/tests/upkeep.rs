@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use klamm_io::sim::{Fault, SimDisk};
+use klamm_io::sim::{Crash, Fault, SimDisk};
 use klamm_io::{Disk, DiskErrorKind, DiskOperation};
 use klamm_primitives::{Offset, ProducerEpoch, ProducerId};
 use klamm_records::ProducerStamp;
@@ -190,6 +190,54 @@ fn lg_196_checkpoints_are_written_in_time_and_hold_the_directorys_own_logs() {
     assert_eq!(written(Checkpoint::HighWatermark, "/a"), [(2, 4)]);
     assert_eq!(written(Checkpoint::RecoveryPoint, "/a"), [(2, 5)]);
     assert_eq!(written(Checkpoint::LogStart, "/a"), [(2, 2)]);
+}
+
+/// What raises the log start raises the recovery point, beyond what is durable.
+#[test]
+fn a_power_cut_at_any_call_of_a_checkpoint_leaves_no_log_that_is_not_opened() {
+    for by_retention in [false, true] {
+        let mut opened = 0;
+        for call in 0.. {
+            let disk = SimDisk::new(1);
+            let bench = Bench::of(&["/logs"]);
+            let manager = bench.open(&disk);
+            let log = bench.create(&manager, &partition("t", 0));
+            manager.checkpoint_all();
+            {
+                append(&log, 10);
+                let mut log = log.lock();
+                log.set_high_watermark(Offset::new(10));
+                if by_retention {
+                    let mut config = log.config().clone();
+                    config.retention_bytes = Some(0);
+                    log.set_config(config);
+                    assert!(!log.delete_old_segments(BEGIN_MS).unwrap().is_empty());
+                    assert_eq!(log.log_start_offset(), Offset::new(10));
+                } else {
+                    log.raise_log_start(Offset::new(8)).unwrap();
+                }
+            }
+            disk.inject(Fault::on_any().after(call).cutting_power());
+            manager.checkpoint_all();
+            let is_over = bench.take_events().is_empty();
+            for crash in [Crash::PowerLossLosingAll, Crash::PowerLoss { seed: call }] {
+                // Asserts that none is left unopened.
+                let manager = bench.open(&disk.crash(crash));
+                let found = manager.get(&partition("t", 0)).unwrap();
+                let offsets = found.reader().offsets();
+                assert!(offsets.log_start <= offsets.log_end);
+                if is_over {
+                    let least = if by_retention { 10 } else { 8 };
+                    assert!(offsets.log_start >= Offset::new(least), "{offsets:?}");
+                }
+                opened += 1;
+            }
+            if is_over {
+                break;
+            }
+        }
+        assert!(opened > 12, "three files are written: {opened}");
+    }
 }
 
 #[test]
