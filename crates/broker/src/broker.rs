@@ -169,6 +169,7 @@ impl<N: Net, D: Disk, C: Clock> Broker<N, D, C> {
         self.tasks = vec![
             tokio::spawn(tasks::follow_metadata(node(), channel())),
             tokio::spawn(tasks::expire(node(), channel())),
+            tokio::spawn(tasks::retry(node(), channel())),
             tokio::spawn(tasks::send_heartbeats(node(), Arc::clone(&self.health))),
         ];
     }

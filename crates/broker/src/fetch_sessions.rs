@@ -29,6 +29,10 @@ const FINAL_EPOCH: i32 = -1;
 /// The session id of a fetch without a session.
 const NO_SESSION: i32 = 0;
 
+/// The most partitions that a session has, whether they exist or not: some tens of megabytes.
+/// Whoever fetches more names them all each time.
+const PARTITIONS_MAX: usize = 100_000;
+
 /// The fetch sessions of a broker, no more than there are slots for
 /// (`max.incremental.fetch.session.cache.slots`).
 pub(crate) struct FetchSessions {
@@ -98,7 +102,8 @@ impl FetchSessions {
             if id != NO_SESSION {
                 self.cache.lock().remove(id);
             }
-            return Ok(if epoch == FINAL_EPOCH {
+            let is_too_large = || count(&request.topics) > PARTITIONS_MAX;
+            return Ok(if epoch == FINAL_EPOCH || is_too_large() {
                 SessionUse::None
             } else {
                 SessionUse::New(Wanted::of(&request.topics, manner))
@@ -109,12 +114,13 @@ impl FetchSessions {
         let (next_epoch, len) = {
             let mut session = session.lock();
             session.check(epoch, manner.uses_ids)?;
-            session.forget(&request.forgotten_topics_data);
             session.put(&request.topics);
+            session.forget(&request.forgotten_topics_data);
             request.topics = session.topics();
             (session.advance_epoch(), session.len())
         };
-        if len == 0 {
+        if len == 0 || len > PARTITIONS_MAX {
+            // Answered in full, and by that the fetcher learns that it has no session any more.
             self.cache.lock().remove(id);
             return Ok(SessionUse::None);
         }
@@ -164,6 +170,11 @@ impl FetchSessions {
     fn len(&self) -> usize {
         self.cache.lock().len()
     }
+}
+
+/// How many partitions are named.
+fn count(topics: &[FetchTopic]) -> usize {
+    topics.iter().map(|topic| topic.partitions.len()).sum()
 }
 
 impl Wanted {

@@ -1,7 +1,7 @@
 //! What the broker does with requests: an API a file.
 //!
 //! A handler takes a request and answers it, or lets it wait with the replicas (produce, fetch) or
-//! for the controller. Handlers block on the disk and nowhere else.
+//! for the controller. Handlers block on the disk and nowhere else, also those that run on a thread of the network's.
 
 mod api_versions;
 mod create_topics;
@@ -128,8 +128,13 @@ impl<D: Disk, C: Clock> Handler<D::File> for Handlers<D, C> {
         }
     }
 
-    /// Those of which clients send many, and that read or write what is in memory or in the page
-    /// cache.
+    /// Those of which clients send many, and that mostly read or write what is in memory or in the
+    /// page cache.
+    ///
+    /// A fetch of old records may wait for the disk, where a segment is to be opened or its index
+    /// read; nothing is known of that before the request is decoded. It holds up the connections of
+    /// that thread while it waits, and the network then gives all requests to the handlers' threads
+    /// for a while, so that this happens seldom.
     fn is_quick(&self, request: &Request) -> bool {
         match request.frame.key {
             ApiKey::Produce => request.size <= QUICK_BYTES,

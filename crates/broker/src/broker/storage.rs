@@ -182,7 +182,7 @@ enum Found {
     /// It is to be here.
     Placed,
     /// Its topic was deleted or its replica moved away, and the broker was stopped before the files
-    /// were gone.
+    /// were gone. Only the topic's id tells that: a log without one is never a left-over.
     LeftOver,
     /// Nothing is known of it.
     Foreign,
@@ -243,8 +243,9 @@ fn found(
     };
     match topic.partition(partition.partition) {
         Some(known) if known.is_replica(broker) => Found::Placed,
-        Some(_) => Found::LeftOver,
-        None => Found::Foreign,
+        // A name alone does not tell that it was ever this topic's.
+        Some(_) if id.is_some() => Found::LeftOver,
+        Some(_) | None => Found::Foreign,
     }
 }
 
@@ -291,4 +292,72 @@ pub(super) fn cluster_id<N, D: Disk, C>(
 /// Where the metadata log is.
 pub(super) fn metadata_log(settings: &Settings) -> PathBuf {
     settings.logs.metadata_directory.join(METADATA_DIRECTORY)
+}
+
+#[cfg(test)]
+mod tests {
+    use klamm_primitives::{Offset, PartitionIndex};
+    use klamm_wire::metadata::partition::PartitionRecord;
+    use klamm_wire::metadata::topic::{RemoveTopicRecord, TopicRecord};
+
+    use super::*;
+
+    const KNOWN: TopicId = TopicId::from_u128(7);
+    const DELETED: TopicId = TopicId::from_u128(8);
+
+    /// The topic `t` with partition 0 on broker 1 and partition 1 on broker 2; another one was
+    /// deleted.
+    fn image() -> MetadataImage {
+        let topic = |name: &'static str, topic_id| TopicRecord {
+            name: name.into(),
+            topic_id,
+            ..TopicRecord::default()
+        };
+        let partition = |index, broker: i32| PartitionRecord {
+            partition_id: PartitionIndex::new(index),
+            topic_id: KNOWN,
+            replicas: vec![broker.into()],
+            isr: vec![broker.into()],
+            leader: broker.into(),
+            ..PartitionRecord::default()
+        };
+        let deletion = RemoveTopicRecord {
+            topic_id: DELETED,
+            ..RemoveTopicRecord::default()
+        };
+        let records = [
+            topic("t", KNOWN).into(),
+            partition(0, 1).into(),
+            partition(1, 2).into(),
+            topic("gone", DELETED).into(),
+            deletion.into(),
+        ];
+        let empty = MetadataImage::new("c");
+        empty.apply(&records, Offset::ZERO).unwrap()
+    }
+
+    /// Covers RE-019: only what the cluster has deleted or moved away by its id is deleted.
+    #[test]
+    fn re_019_a_log_is_a_left_over_only_by_its_topics_id() {
+        let image = image();
+        let deleted = image.deleted_topics().collect();
+        let stranger = Some(TopicId::from_u128(9));
+        for (partition, id, expected) in [
+            ("t-0", Some(KNOWN), Found::Placed),
+            ("t-0", None, Found::Placed),
+            ("t-1", Some(KNOWN), Found::LeftOver),
+            ("t-1", None, Found::Foreign),
+            ("t-2", Some(KNOWN), Found::Foreign),
+            ("t-2", None, Found::Foreign),
+            ("t-0", Some(DELETED), Found::LeftOver),
+            ("t-0", stranger, Found::Foreign),
+            ("gone-0", Some(DELETED), Found::LeftOver),
+            ("gone-0", None, Found::Foreign),
+            ("gone-0", stranger, Found::Foreign),
+        ] {
+            let name = partition.parse().unwrap();
+            let found = found(&name, id, &image, &deleted, BrokerId::new(1));
+            assert_eq!(found, expected, "{partition} of {id:?}");
+        }
+    }
 }

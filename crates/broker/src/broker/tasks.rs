@@ -1,12 +1,13 @@
 //! What a broker does besides answering: it follows the metadata, lets requests expire that have
-//! waited long enough, and tells the controller that it lives.
+//! waited long enough, tries partitions again that could not be served, and tells the controller that
+//! it lives.
 //!
 //! Each is a task; what blocks in it is done on a handler's thread, and the task waits for that.
 
 use std::error::Error;
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Poll, Waker};
 use std::time::Instant;
 
 use klamm_controller::{Heartbeat, HeartbeatAnswer, HeartbeatError, MetadataImage};
@@ -51,23 +52,39 @@ fn tell(applied: &Applied) {
     }
 }
 
-/// Tries partitions again that could not be served. Blocks on the disk where it is time for that.
-fn retry<D: Disk, C: Clock>(node: &Node<D, C>) {
-    let (applied, then) = node.replicas.retry(node.now());
-    node.follow_up(then);
-    tell(&applied);
+/// Tries partitions again that could not be served. A task of its own: a disk that is full or slow
+/// must not keep requests from expiring.
+pub(super) async fn retry<D: Disk, C: Clock>(
+    node: Arc<Node<D, C>>,
+    channel: RequestChannel<D::File>,
+) {
+    loop {
+        let deadline = node.replicas.next_retry();
+        let moved = deadline_moved(deadline, |waker| node.replicas.watch_next_retry(waker));
+        tokio::select! {
+            () = moved => continue,
+            () = node.clock.sleep_until(deadline) => {}
+        }
+        let retrying = Arc::clone(&node);
+        on_a_handlers_thread(&channel, move || {
+            let (applied, then) = retrying.replicas.retry(retrying.now());
+            retrying.follow_up(then);
+            tell(&applied);
+        })
+        .await;
+    }
 }
 
-/// Lets requests expire in time, looks at in-sync sets, and tries partitions again that could not be
-/// served.
+/// Lets requests expire in time, and looks at in-sync sets.
 pub(super) async fn expire<D: Disk, C: Clock>(
     node: Arc<Node<D, C>>,
     channel: RequestChannel<D::File>,
 ) {
     loop {
         let deadline = node.replicas.next_deadline();
+        let moved = deadline_moved(deadline, |waker| node.replicas.watch_next_deadline(waker));
         tokio::select! {
-            () = deadline_moved(&node, deadline) => continue,
+            () = moved => continue,
             () = node.clock.sleep_until(deadline) => {}
         }
         let advancing = Arc::clone(&node);
@@ -77,16 +94,15 @@ pub(super) async fn expire<D: Disk, C: Clock>(
             let now = advancing.clock.now();
             advancing.replicas.advance(now, &mut finished);
             advancing.settle(finished);
-            retry(&advancing);
         })
         .await;
     }
 }
 
 /// Waits until there is an earlier deadline than this.
-async fn deadline_moved<D: Disk, C: Clock>(node: &Node<D, C>, deadline: Option<Instant>) {
+async fn deadline_moved(deadline: Option<Instant>, watch_next: impl Fn(&Waker) -> Option<Instant>) {
     poll_fn(|context| {
-        let next = node.replicas.watch_next_deadline(context.waker());
+        let next = watch_next(context.waker());
         let is_earlier = next.is_some_and(|next| deadline.is_none_or(|deadline| next < deadline));
         if is_earlier {
             Poll::Ready(())

@@ -194,6 +194,44 @@ fn ap_035_a_later_fetch_names_what_has_changed_and_the_rest_keeps_its_settings()
     assert_eq!(bed.fetch(request(id, 3, Vec::new()), nothing()).0, expected);
 }
 
+/// As in Apache Kafka: what is named as changed and as forgotten is forgotten.
+#[test]
+fn what_is_changed_and_forgotten_at_once_is_forgotten() {
+    let bed = Bed::new(10);
+    let id = bed.create(2, false);
+    let mut both = request(id, 1, vec![topic("t", &[(0, 7), (2, 7)])]);
+    both.forgotten_topics_data = vec![ForgottenTopic {
+        topic: "t".into(),
+        partitions: vec![PartitionIndex::new(0), PartitionIndex::new(2)],
+        ..ForgottenTopic::default()
+    }];
+    let (wanted, _) = bed.fetch(both, answer(Vec::new()));
+    assert_eq!(wanted, [("t".to_owned(), 1, 0)]);
+}
+
+/// The partitions of a session need not exist, so that nothing else bounds them.
+#[test]
+fn a_session_of_too_many_partitions_is_none() {
+    let bed = Bed::new(10);
+    let most = i32::try_from(PARTITIONS_MAX).unwrap();
+    assert_eq!(bed.create(most + 1, false), 0);
+    let full = bed.create(most, false);
+    assert!(full > 0);
+    // What it has already counts once.
+    let changes = request(full, 1, vec![topic("t", &[(0, 7), (1, 7)])]);
+    let (_, answered) = bed.fetch(changes, answer(Vec::new()));
+    assert_eq!(answered.session_id, full);
+    assert_eq!(bed.sessions.len(), 1);
+    let more = request(full, 2, vec![topic("u", &[(0, 0)])]);
+    let quiet = || answer(vec![("u", vec![data(0, 0, b"")])]);
+    let (wanted, answered) = bed.fetch(more, quiet());
+    assert_eq!(wanted.len(), PARTITIONS_MAX + 1, "all that it fetches");
+    assert_eq!((answered.session_id, told(&answered).len()), (0, 1));
+    assert_eq!(bed.sessions.len(), 0);
+    let gone = bed.refused(request(full, 3, Vec::new()), BY_NAME);
+    assert_eq!(gone, Some(ErrorCode::FETCH_SESSION_ID_NOT_FOUND));
+}
+
 #[test]
 fn ap_036_only_news_are_told() {
     let bed = Bed::new(10);

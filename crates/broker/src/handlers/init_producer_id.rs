@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use klamm_controller::AllocateProducerIds;
+use klamm_controller::{AllocateProducerIds, ProducerIdBlock};
 use klamm_io::{Clock, Disk};
 use klamm_network::Parked;
 use klamm_primitives::{ProducerEpoch, ProducerId};
@@ -33,26 +33,27 @@ pub(super) fn handle<D: Disk, C: Clock>(node: &Arc<Node<D, C>>, call: Call<D::Fi
     let call = call.park(Parked::Other);
     let node = Arc::clone(node);
     node.clone().runtime.spawn(async move {
-        let _turn = node.producer_ids.turn_to_ask().await;
-        if let Some(id) = node.producer_ids.take() {
-            call.answer(&given(id));
-            return;
-        }
-        let request = AllocateProducerIds {
-            broker: node.id(),
-            epoch: node.epoch(),
-        };
-        match node.controller.allocate_producer_ids(request, None).await {
-            Ok(block) => call.answer(&given(node.producer_ids.refill(block))),
-            Err(error) => {
-                warn!(
-                    error = &error as &dyn std::error::Error,
-                    "no producer ids to be had"
-                );
-                call.answer(&failed(error_code::of_producer_ids(&error)));
-            }
+        match node.producer_ids.take_or(ask(&node)).await {
+            Ok(id) => call.answer(&given(id)),
+            Err(code) => call.answer(&failed(code)),
         }
     });
+}
+
+/// Asks the controller for a block of ids.
+async fn ask<D: Disk, C: Clock>(node: &Node<D, C>) -> Result<ProducerIdBlock, ErrorCode> {
+    let request = AllocateProducerIds {
+        broker: node.id(),
+        epoch: node.epoch(),
+    };
+    let asked = node.controller.allocate_producer_ids(request, None).await;
+    asked.map_err(|error| {
+        warn!(
+            error = &error as &dyn std::error::Error,
+            "no producer ids to be had"
+        );
+        error_code::of_producer_ids(&error)
+    })
 }
 
 /// Why a request gets no id, if it does not.

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use bytes::Bytes;
 use klamm_broker::settings::{Settings, SettingsError};
@@ -75,6 +76,17 @@ impl TestBroker {
 
     pub(crate) fn address(&self) -> SocketAddr {
         self.broker.as_ref().unwrap().address(LISTENER).unwrap()
+    }
+
+    /// Lets the broker work until it holds, looking each millisecond for a minute.
+    pub(crate) fn until(&self, what: &str, mut holds: impl FnMut() -> bool) {
+        let deadline = SystemClock.now() + Duration::from_mins(1);
+        while !holds() {
+            let now = SystemClock.now();
+            assert!(now < deadline, "{what}: it does not come");
+            let pause = SystemClock.sleep_until(Some(now + Duration::from_millis(1)));
+            self.runtime.block_on(pause);
+        }
     }
 
     /// How many fetches wait.

@@ -2,7 +2,6 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::thread;
 
 use klamm_wire::header::{CorrelationId, RequestHeader};
 use klamm_wire::messages::fetch::FetchRequest;
@@ -24,13 +23,6 @@ fn waiting_request(id: klamm_primitives::TopicId) -> FetchRequest {
     }
 }
 
-/// Lets the broker's threads run until it holds; a test that does not end has failed.
-fn until(holds: impl Fn() -> bool) {
-    while !holds() {
-        thread::yield_now();
-    }
-}
-
 #[test]
 fn fetches_of_two_thousand_connections_that_close_leave_nothing() {
     let broker = TestBroker::start(&[]);
@@ -42,12 +34,12 @@ fn fetches_of_two_thousand_connections_that_close_leave_nothing() {
             client.send(&request, 12).unwrap();
         }
         if round % 2 == 0 {
-            until(|| broker.waiting_fetches() == AT_A_TIME);
+            broker.until("all wait", || broker.waiting_fetches() == AT_A_TIME);
         }
         // Some close while theirs waits, others before it does.
         drop(clients);
     }
-    until(|| broker.waiting_fetches() == 0);
+    broker.until("none waits", || broker.waiting_fetches() == 0);
     // One that stays is not disturbed.
     let mut client = broker.connect();
     let asked = client.send(&request, 12).unwrap();
@@ -66,7 +58,7 @@ fn a_client_that_closes_its_side_is_answered_with_what_there_is() {
     let request = encode_request(&header, &waiting_request(id)).unwrap();
     let mut stream = TcpStream::connect(broker.address()).unwrap();
     stream.write_all(&request.into_bytes().unwrap()).unwrap();
-    until(|| broker.waiting_fetches() == 1);
+    broker.until("one waits", || broker.waiting_fetches() == 1);
     stream.shutdown(Shutdown::Write).unwrap();
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).unwrap();

@@ -135,14 +135,10 @@ fn re_015_what_was_in_a_partitions_way_need_only_go() {
     let offline = produce(&mut client, "t", 0, -1, batch(&["a"]));
     assert_eq!(offline.error_code, ErrorCode::KAFKA_STORAGE_ERROR);
     std::fs::remove_dir(&in_the_way).unwrap();
-    let mut attempts = 0;
-    while !produce(&mut client, "t", 0, -1, batch(&["a"]))
-        .error_code
-        .is_none()
-    {
-        attempts += 1;
-        assert!(attempts < 10_000_000, "it does not come");
-    }
+    broker.until("the partition is served", || {
+        let answer = produce(&mut client, "t", 0, -1, batch(&["a"]));
+        answer.error_code.is_none()
+    });
 }
 
 #[test]

@@ -7,19 +7,14 @@ use std::thread;
 
 use klamm_primitives::TopicId;
 use klamm_wire::messages::api_versions::ApiVersionsRequest;
-use klamm_wire::messages::create_topics::CreateTopicsRequest;
-use klamm_wire::messages::delete_topics::DeleteTopicsRequest;
 use klamm_wire::messages::describe_cluster::DescribeClusterRequest;
-use klamm_wire::messages::describe_configs::DescribeConfigsRequest;
 use klamm_wire::messages::find_coordinator::FindCoordinatorRequest;
-use klamm_wire::messages::init_producer_id::InitProducerIdRequest;
-use klamm_wire::messages::list_offsets::ListOffsetsRequest;
 use klamm_wire::messages::metadata::{
     MetadataRequest, MetadataRequestTopic, MetadataResponse, MetadataResponseTopic,
 };
 use klamm_wire::{ApiKey, ErrorCode};
 
-use crate::broker::{TestBroker, batch, create_topic, fetch_request, produce_request};
+use crate::broker::{TestBroker, create_topic};
 use crate::wire_client::WireClient;
 
 fn by_names(names: &[&'static str]) -> MetadataRequest {
@@ -336,93 +331,4 @@ fn clients_that_look_for_a_coordinator_are_told_that_there_is_none() {
         assert_eq!(why.contains("no consumer groups"), version >= 1);
         assert_eq!((&*coordinator.key, coordinator.node_id.get()), ("g", -1));
     }
-}
-
-/// Null, absent and empty are told apart where they mean something, and mean what the protocol
-/// says where they do not.
-#[test]
-fn ap_090_what_is_null_or_absent_counts_as_its_default() {
-    let broker = TestBroker::start(&[]);
-    let mut client = broker.connect();
-    create_topic(&mut client, "a", 1, &[]);
-    create_topic(&mut client, "b", 1, &[]);
-    let all = MetadataRequest {
-        topics: None,
-        ..MetadataRequest::default()
-    };
-    for version in [1, 8, 9, 12] {
-        let answer = client.call(&all, version).unwrap();
-        assert_eq!(
-            answer.topics.len(),
-            2,
-            "null: all topics, version {version}"
-        );
-        let none = by_names(&[]);
-        let answer = client.call(&none, version).unwrap();
-        assert!(answer.topics.is_empty(), "empty: none, version {version}");
-    }
-    // Before v4 there is no say in it, so that asking for a topic creates it.
-    let created = client.call(&by_names(&["c"]), 3).unwrap();
-    assert!(one(&created).error_code.is_none());
-    // Without a transactional id a producer is only idempotent.
-    let idempotent = InitProducerIdRequest {
-        transactional_id: None,
-        ..InitProducerIdRequest::default()
-    };
-    let answer = client.call(&idempotent, 4).unwrap();
-    assert!(answer.error_code.is_none());
-    // Without a replica's id and state it is a consumer who fetches.
-    let answer = client.call(&fetch_request("a", TopicId::ZERO, 0, 0), 12);
-    assert!(
-        answer.unwrap().responses[0].partitions[0]
-            .error_code
-            .is_none()
-    );
-}
-
-#[test]
-fn ap_091_nobody_is_told_to_wait_while_nothing_is_throttled() {
-    let broker = TestBroker::start(&[]);
-    let mut client = broker.connect();
-    create_topic(&mut client, "t", 1, &[]);
-    let throttles = [
-        client.call(&by_names(&["t"]), 12).unwrap().throttle_time_ms,
-        client
-            .call(&produce_request("t", 0, -1, batch(&["a"])), 12)
-            .unwrap()
-            .throttle_time_ms,
-        client
-            .call(&fetch_request("t", TopicId::ZERO, 0, 0), 12)
-            .unwrap()
-            .throttle_time_ms,
-        client
-            .call(&InitProducerIdRequest::default(), 4)
-            .unwrap()
-            .throttle_time_ms,
-        client
-            .call(&DescribeClusterRequest::default(), 1)
-            .unwrap()
-            .throttle_time_ms,
-        client
-            .call(&FindCoordinatorRequest::default(), 3)
-            .unwrap()
-            .throttle_time_ms,
-        client
-            .call(&CreateTopicsRequest::default(), 7)
-            .unwrap()
-            .throttle_time_ms,
-        client
-            .call(&DeleteTopicsRequest::default(), 6)
-            .unwrap()
-            .throttle_time_ms,
-        client
-            .call(&ListOffsetsRequest::default(), 7)
-            .unwrap()
-            .throttle_time_ms,
-        client
-            .call(&DescribeConfigsRequest::default(), 4)
-            .unwrap()
-            .throttle_time_ms,
-    ];
-    assert_eq!(throttles, [0; 10]);
 }

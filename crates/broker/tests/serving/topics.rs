@@ -11,9 +11,15 @@ use klamm_wire::messages::describe_configs::{
     DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResourceResult,
     DescribeConfigsResult,
 };
+use klamm_wire::messages::find_coordinator::FindCoordinatorRequest;
+use klamm_wire::messages::init_producer_id::InitProducerIdRequest;
+use klamm_wire::messages::list_offsets::ListOffsetsRequest;
 use klamm_wire::messages::metadata::{MetadataRequest, MetadataRequestTopic};
 
-use crate::broker::{TestBroker, batch, create_topic, fetch, produce, try_create_topic, values};
+use crate::broker::{
+    TestBroker, batch, create_topic, fetch, fetch_request, produce, produce_request,
+    try_create_topic, values,
+};
 use crate::wire_client::WireClient;
 
 fn topic(name: &'static str) -> CreatableTopic {
@@ -283,7 +289,23 @@ fn ap_090_what_a_request_leaves_out_has_its_default() {
     for version in 1..=12 {
         let told = client.call(&all, version).unwrap();
         assert_eq!(told.topics.len(), 1, "null is all, in version {version}");
+        let none = MetadataRequest {
+            topics: Some(Vec::new()),
+            ..MetadataRequest::default()
+        };
+        let told = client.call(&none, version).unwrap();
+        assert!(told.topics.is_empty(), "empty is none, in {version}");
     }
+    // Without a transactional id a producer is only idempotent.
+    let idempotent = InitProducerIdRequest {
+        transactional_id: None,
+        ..InitProducerIdRequest::default()
+    };
+    let told = client.call(&idempotent, 4).unwrap();
+    assert_eq!(told.error_code, ErrorCode::NONE);
+    // Without a replica's id and state it is a consumer who fetches.
+    let found = fetch(&mut client, "made", 0, 0);
+    assert_eq!(found.error_code, ErrorCode::NONE);
 
     // The numbers of partitions and replicas are the broker's to say.
     let left_out = CreatableTopic {
@@ -353,6 +375,16 @@ fn ap_091_who_is_not_throttled_is_told_no_time() {
     }
     let cluster = DescribeClusterRequest::default();
     told.push(client.call(&cluster, 0).unwrap().throttle_time_ms);
+    let request = produce_request("t", 0, -1, batch(&["a"]));
+    told.push(client.call(&request, 12).unwrap().throttle_time_ms);
+    let request = fetch_request("t", TopicId::ZERO, 0, 0);
+    told.push(client.call(&request, 12).unwrap().throttle_time_ms);
+    let request = InitProducerIdRequest::default();
+    told.push(client.call(&request, 4).unwrap().throttle_time_ms);
+    let request = FindCoordinatorRequest::default();
+    told.push(client.call(&request, 3).unwrap().throttle_time_ms);
+    let request = ListOffsetsRequest::default();
+    told.push(client.call(&request, 7).unwrap().throttle_time_ms);
     assert!(told.iter().all(|time| *time == 0), "{told:?}");
 }
 

@@ -270,18 +270,23 @@ impl<'a, D: Disk, T> Applying<'a, D, T> {
     /// Has a partition tried again that may do better later. Says whether it is news that it could
     /// not be taken, if it could not.
     fn note_for_retry(&self, name: &TopicPartition, taken: &Result<Became, NotTaken>) -> bool {
-        let mut retries = self.manager.retries.lock();
         let may_pass = matches!(
             taken,
             Err(NotTaken::Create(
                 CreateError::Shortage(_) | CreateError::NameTaken { .. }
             ))
         );
-        if may_pass {
-            return retries.add(name, self.now.instant);
+        let mut retries = self.manager.retries.lock();
+        if !may_pass {
+            retries.remove(name);
+            return true;
         }
-        retries.remove(name);
-        true
+        let added = retries.add(name, self.now.instant);
+        drop(retries);
+        if let Some(waker) = added.wakes {
+            waker.wake();
+        }
+        added.is_news
     }
 
     /// Gives a partition its log, and its role over it.

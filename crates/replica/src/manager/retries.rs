@@ -23,6 +23,15 @@ pub(super) struct Retries {
     waker: Option<Waker>,
 }
 
+/// A partition waits to be tried again.
+#[must_use]
+pub(super) struct Added {
+    /// Whether it did not before.
+    pub(super) is_news: bool,
+    /// To be woken, once no lock is held: there is something to try now.
+    pub(super) wakes: Option<Waker>,
+}
+
 impl Retries {
     /// When there is something to try.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
@@ -35,16 +44,18 @@ impl Retries {
         self.due
     }
 
-    /// The partition could not be taken. Says whether that is news.
-    pub(super) fn add(&mut self, partition: &TopicPartition, now: Instant) -> bool {
+    /// The partition could not be taken.
+    pub(super) fn add(&mut self, partition: &TopicPartition, now: Instant) -> Added {
+        let mut wakes = None;
         if self.due.is_none() {
             self.backoff = (self.backoff * 2).clamp(BACKOFF, BACKOFF_MAX);
             self.due = Some(now + self.backoff);
-            if let Some(waker) = self.waker.take() {
-                waker.wake();
-            }
+            wakes = self.waker.take();
         }
-        self.waiting.insert(partition.clone())
+        Added {
+            is_news: self.waiting.insert(partition.clone()),
+            wakes,
+        }
     }
 
     /// The partition was taken, or is not to be here any more.
@@ -78,7 +89,7 @@ mod tests {
         let mut retries = Retries::default();
         let partition: TopicPartition = "t-0".parse().unwrap();
         let mut now = SimClock::new().now();
-        assert!(retries.add(&partition, now));
+        assert!(retries.add(&partition, now).is_news);
         let mut waits = Vec::new();
         for _ in 0..7 {
             let due = retries.next_deadline().unwrap();
@@ -86,12 +97,15 @@ mod tests {
             assert_eq!(retries.take_due(due), std::slice::from_ref(&partition));
             waits.push((due - now).as_secs());
             now = due;
-            assert!(!retries.add(&partition, now), "it waits already");
+            assert!(!retries.add(&partition, now).is_news, "it waits already");
         }
         assert_eq!(waits, [1, 2, 4, 8, 16, 30, 30]);
         retries.remove(&partition);
         assert_eq!(retries.next_deadline(), None);
-        retries.add(&partition, now);
+        assert_eq!(retries.watch_next_deadline(Waker::noop()), None);
+        let added = retries.add(&partition, now);
+        assert!(added.is_news && added.wakes.is_some());
         assert_eq!(retries.next_deadline(), Some(now + BACKOFF));
+        assert!(retries.add(&partition, now).wakes.is_none(), "no earlier");
     }
 }

@@ -83,16 +83,14 @@ impl<D: Disk, T: Ticket> ReplicaManager<D, T> {
         self.follow_up(then, finished);
     }
 
-    /// When [`ReplicaManager::advance`] or [`ReplicaManager::retry`] next has something to do;
-    /// `None` if nothing waits, no partition that is led here has followers, and none is to be tried
-    /// again.
+    /// When [`ReplicaManager::advance`] next has something to do; `None` if nothing waits and no
+    /// partition that is led here has followers.
     pub fn next_deadline(&self) -> Option<Instant> {
         earliest([
             self.produces.next_deadline(),
             self.fetches.next_deadline(),
             self.deletions.next_deadline(),
             self.isr_check.lock().next_deadline(),
-            self.retries.lock().next_deadline(),
         ])
     }
 
@@ -104,8 +102,20 @@ impl<D: Disk, T: Ticket> ReplicaManager<D, T> {
             self.fetches.watch_next_deadline(waker),
             self.deletions.watch_next_deadline(waker),
             self.isr_check.lock().watch_next_deadline(waker),
-            self.retries.lock().watch_next_deadline(waker),
         ])
+    }
+
+    /// When [`ReplicaManager::retry`] next has something to do; `None` if no partition is to be
+    /// tried again.
+    pub fn next_retry(&self) -> Option<Instant> {
+        self.retries.lock().next_deadline()
+    }
+
+    /// As [`ReplicaManager::next_retry`], and wakes `waker` when there is one, or an earlier one.
+    /// There is one waker, beside that of [`ReplicaManager::watch_next_deadline`]; the last one given
+    /// counts.
+    pub fn watch_next_retry(&self, waker: &Waker) -> Option<Instant> {
+        self.retries.lock().watch_next_deadline(waker)
     }
 
     /// How many appends, fetches and deletions of records wait.
@@ -141,6 +151,6 @@ fn enter<Op: DelayedOperation>(
     finished.extend(done);
 }
 
-fn earliest(deadlines: [Option<Instant>; 5]) -> Option<Instant> {
+fn earliest(deadlines: [Option<Instant>; 4]) -> Option<Instant> {
     deadlines.into_iter().flatten().min()
 }

@@ -182,7 +182,7 @@ fn re_015_a_partition_that_had_no_room_comes_when_there_is_some() {
     let bed = Bed::new();
     let full = || Fault::on(DiskOperation::CreateDir).failing_with(DiskErrorKind::Full);
     bed.disk.inject(full().always());
-    assert_eq!(bed.manager.next_deadline(), None);
+    assert_eq!(bed.manager.next_retry(), None);
     let (applied, _) = bed.place("a-0", &Placed::on(&[1]));
     assert!(matches!(applied.not_taken[0].1, NotTaken::Create(_)));
     let retry = || {
@@ -191,11 +191,11 @@ fn re_015_a_partition_that_had_no_room_comes_when_there_is_some() {
         (applied.led.len(), applied.not_taken.len())
     };
     // Not before it is time, and then less often.
-    assert_eq!(bed.manager.next_deadline(), Some(bed.instant() + secs(1)));
+    assert_eq!(bed.manager.next_retry(), Some(bed.instant() + secs(1)));
     assert_eq!(retry(), (0, 0));
     bed.clock.advance(secs(1));
     assert_eq!(retry(), (0, 0));
-    assert_eq!(bed.manager.next_deadline(), Some(bed.instant() + secs(2)));
+    assert_eq!(bed.manager.next_retry(), Some(bed.instant() + secs(2)));
     assert_eq!(bed.status("a-0").role, PartitionRole::Offline);
     // Another one comes along, and one goes.
     bed.place("b-0", &Placed::on(&[1]));
@@ -204,7 +204,7 @@ fn re_015_a_partition_that_had_no_room_comes_when_there_is_some() {
     bed.disk.clear_faults();
     bed.clock.advance(secs(2));
     assert_eq!(retry(), (2, 0));
-    assert_eq!(bed.manager.next_deadline(), None);
+    assert_eq!(bed.manager.next_retry(), None);
     for name in ["a-0", "b-0"] {
         assert!(bed.append_one(1, name, records(1)).is_ok(), "{name}");
     }

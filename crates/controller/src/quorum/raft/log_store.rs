@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use klamm_io::{Clock, Disk, DiskError};
 use klamm_log::{
-    AppendError, ChangeError, FlushError, Isolation, Log, LogReader, ReadError, ReadLimit,
+    AppendError, ChangeError, DiskFailure, FlushError, Isolation, Log, LogReader, ReadError,
+    ReadLimit,
 };
 use klamm_primitives::{LeaderEpoch, Offset};
 use klamm_records::{
@@ -160,9 +161,11 @@ impl<D: Disk, C: Clock> LogStore<D, C> {
         }
     }
 
-    /// Makes what was found durable, and reads it all, oldest first. Blocks.
+    /// Makes what was found durable, and reads it all, oldest first. It must go on from `from`, the
+    /// last entry of the snapshot, if there is one. Blocks.
     pub(super) fn replay(
         &self,
+        from: Option<LogId>,
         mut each: impl FnMut(Entry) -> Result<(), super::open::OpenQuorumError>,
     ) -> Result<(), super::open::OpenQuorumError> {
         let (mut next, end) = {
@@ -175,6 +178,11 @@ impl<D: Disk, C: Clock> LogStore<D, C> {
             written.durable = Some(DurablePoint::open(disk, directory, end)?);
             (start, end)
         };
+        let expected = from.map_or(Offset::ZERO, |from| offset_of(from.index) + 1);
+        if next < end && next > expected {
+            let index = u64::try_from(next.get()).unwrap_or(0);
+            return Err(LogStoreError::Gap { index, expected }.into());
+        }
         let mut last = None;
         while next < end {
             let entries = self.read_some(next, end)?;
@@ -317,16 +325,17 @@ impl<D: Disk, C: Clock> LogStore<D, C> {
             written.last = None;
             return Ok(());
         }
-        // Segments go as a whole: what is behind the cut in the last one goes with the next cut.
-        let end = log.log_end_offset();
-        log.roll(end, now_ms)?;
-        if start == end {
+        match cut_front(log, start, now_ms) {
+            // The log is as a crash behind the note leaves it; the next cut takes more.
+            Err(error) if error.may_pass() && !log.is_failed() => {
+                let error = &error as &dyn std::error::Error;
+                warn!(error, "the metadata log was not cut behind its snapshot");
+            }
+            cut => cut?,
+        }
+        if start == log.log_end_offset() {
             written.last = None;
         }
-        let log = &mut written.log;
-        log.set_high_watermark(end);
-        log.raise_log_start(start)?;
-        log.delete_old_segments(now_ms)?.remove()?;
         Ok(())
     }
 
@@ -433,6 +442,17 @@ impl<D: Disk, C: Clock> RaftLogStorage<Types> for LogStore<D, C> {
         let cut = self.blocking(move |this| this.purge_now(up_to)).await;
         cut.map_err(|error| StorageIoError::write_logs(&error).into())
     }
+}
+
+/// Lets go of what is before `start`. Segments go as a whole: what is behind `start` in the last one
+/// begins the log then, and goes with the next cut.
+fn cut_front<D: Disk>(log: &mut Log<D>, start: Offset, now_ms: i64) -> Result<(), ChangeError> {
+    let end = log.log_end_offset();
+    log.roll(end, now_ms)?;
+    log.set_high_watermark(end);
+    log.raise_log_start(start)?;
+    log.delete_old_segments(now_ms)?.remove()?;
+    Ok(())
 }
 
 /// The batch of an entry: one record. Everything below `durable` is synced.

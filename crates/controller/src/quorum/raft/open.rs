@@ -234,7 +234,7 @@ impl<D: Disk, C: Clock> Found<D, C> {
         let from = applied.last;
         let mut grown = 0;
         let mut is_alone = is_sole_voter(&membership, options.node_id) || from.is_none();
-        log.replay(|entry| {
+        log.replay(from, |entry| {
             if from.is_some_and(|from| entry.log_id.index <= from.index) {
                 return Ok(());
             }
@@ -317,7 +317,9 @@ fn damaged_tail(directory: &Path, error: TailError) -> OpenQuorumError {
     let reason = error.to_string();
     match error {
         TailError::Disk(error) => OpenQuorumError::Disk(error),
-        TailError::Broken { path, .. } => OpenQuorumError::Damaged { path, reason },
+        TailError::Broken { path, .. } | TailError::Headless { path, .. } => {
+            OpenQuorumError::Damaged { path, reason }
+        }
         TailError::Short { end, durable } => OpenQuorumError::Lost {
             directory: directory.to_owned(),
             end,

@@ -27,7 +27,7 @@ const NAME_DIGITS: usize = 20;
 /// Where in a batch its magic stands.
 const MAGIC_AT: usize = 16;
 
-/// Entries that were durable are damaged or missing. Nothing was changed.
+/// Entries that the log should have are damaged or missing. Nothing was changed.
 #[derive(Debug, Error)]
 pub(super) enum TailError {
     /// The disk refused.
@@ -44,6 +44,16 @@ pub(super) enum TailError {
         offset: Offset,
         /// What stands there instead.
         reason: String,
+    },
+    /// The segments with the first entries are missing.
+    #[error("the log goes on from {log_start}, and its first segment begins at {base}")]
+    Headless {
+        /// The first segment that is there.
+        path: PathBuf,
+        /// Where it begins.
+        base: Offset,
+        /// Where it should begin, or before.
+        log_start: Offset,
     },
     /// The log ends before it should.
     #[error("it ends at {end}, and was durable up to {durable}")]
@@ -88,6 +98,14 @@ pub(super) fn check<D: Disk>(
     let mut segments = segments(disk, directory)?;
     // Those before the log start are on their way out, one after the other.
     let first = segments.iter().rposition(|(base, _)| *base <= log_start);
+    if first.is_none() && !segments.is_empty() {
+        let (base, path) = segments.swap_remove(0);
+        return Err(TailError::Headless {
+            path,
+            base,
+            log_start,
+        });
+    }
     let mut segments = segments.drain(first.unwrap_or(0)..);
     let mut end = log_start;
     let mut is_first = true;

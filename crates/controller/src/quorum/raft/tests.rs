@@ -208,6 +208,11 @@ fn log_start(disk: &SimDisk) -> i64 {
     bases.min().unwrap()
 }
 
+/// The first segment of the log.
+fn segment() -> PathBuf {
+    Path::new(DIRECTORY).join("00000000000000000000.log")
+}
+
 async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     for _ in 0..100_000 {
         if holds() {
@@ -340,6 +345,52 @@ async fn co_010_a_snapshot_that_cannot_be_written_is_tried_again_later() {
     until("the log is cut", || log_start(&disk) > 10).await;
     assert_eq!(image(&quorum).topic_count(), 101);
     quorum.stop().await;
+}
+
+/// Covers CO-010: a disk that is full, or a process without a descriptor, when the log is to be cut
+/// behind a snapshot leaves it longer, and the node goes on.
+#[tokio::test]
+async fn co_010_a_log_that_cannot_be_cut_goes_on_and_is_cut_later() {
+    for kind in [DiskErrorKind::Full, DiskErrorKind::TooManyFiles] {
+        let disk = SimDisk::new(0);
+        let quorum = open_with(&disk, 1000).await.unwrap();
+        let path = segment();
+        // What is appended to the segment that is open, and the snapshot, find their room.
+        let is_other = move |it: &Path| *it != path && !it.to_string_lossy().contains("snapshot");
+        let operations = [
+            DiskOperation::Open,
+            DiskOperation::Write,
+            DiskOperation::SetLen,
+            DiskOperation::Allocate,
+            DiskOperation::Rename,
+        ];
+        for operation in operations {
+            let fault = Fault::on(operation).where_path(is_other.clone());
+            disk.inject(fault.failing_with(kind).always());
+        }
+        for number in 1..100 {
+            quorum.propose(topic(number)).await.unwrap();
+        }
+        let snapshot = Path::new(DIRECTORY).join("snapshot");
+        until("a snapshot is taken", || disk.metadata(&snapshot).is_ok()).await;
+        assert_eq!(log_start(&disk), 0, "{kind:?}: it could not be cut");
+        // A node that stops like this comes up again.
+        let killed = disk.crash(Crash::Kill);
+        killed.clear_faults();
+        let other = open(&killed).await.unwrap();
+        assert_eq!(image(&other).topic_count(), 99);
+        other.stop().await;
+
+        disk.clear_faults();
+        for number in 100..200 {
+            quorum.propose(topic(number)).await.unwrap();
+        }
+        until("the log is cut", || log_start(&disk) > 10).await;
+        quorum.stop().await;
+        let quorum = open(&disk.crash(Crash::PowerLossLosingAll)).await.unwrap();
+        assert_eq!(image(&quorum).topic_count(), 199);
+        quorum.stop().await;
+    }
 }
 
 #[tokio::test]

@@ -66,10 +66,6 @@ fn contents(disk: &SimDisk) -> Vec<(PathBuf, Vec<u8>)> {
         .collect()
 }
 
-fn segment() -> PathBuf {
-    Path::new(DIRECTORY).join("00000000000000000000.log")
-}
-
 /// The disk with other bytes in the segment.
 fn altered(disk: &SimDisk, alter: impl FnOnce(&mut Vec<u8>)) -> SimDisk {
     let disk = disk.crash(Crash::Kill);
@@ -161,6 +157,40 @@ async fn co_006_entries_that_are_gone_refuse_the_opening() {
         matches!(refused, Some(OpenQuorumError::Lost { .. })),
         "{refused:?}"
     );
+}
+
+/// Covers CO-006: a log goes on from its snapshot, or from nothing; without its first segment it
+/// would leave out what that held.
+#[tokio::test]
+async fn co_006_a_first_segment_that_is_gone_refuses_the_opening() {
+    let (disk, bytes) = three_topics().await;
+    let boundaries = boundaries(&bytes);
+    let middle = boundaries.len() / 2;
+    // An entry a batch, so that it is known where the second segment begins.
+    let second = Path::new(DIRECTORY).join(format!("{middle:020}.log"));
+    let two = altered(&disk, |bytes| bytes.truncate(boundaries[middle]));
+    klamm_io::replace_whole(&two, &second, &bytes[boundaries[middle]..]).unwrap();
+    let quorum = open(&two.crash(Crash::Kill)).await.unwrap();
+    assert_eq!(image(&quorum).topic_count(), 3);
+    quorum.stop().await;
+
+    for with_point in [true, false] {
+        let gone = two.crash(Crash::Kill);
+        gone.remove_file(&segment()).unwrap();
+        if !with_point {
+            gone.remove_file(&Path::new(DIRECTORY).join("durable-point"))
+                .unwrap();
+        }
+        let before = contents(&gone);
+        match open(&gone).await.err() {
+            Some(OpenQuorumError::Damaged { path, reason }) => {
+                assert_eq!(path, second);
+                assert!(reason.contains(&format!("begins at {middle}")), "{reason}");
+            }
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(contents(&gone), before, "nothing was changed");
+    }
 }
 
 /// What was being written when the power went is cut: nobody has relied on it.
