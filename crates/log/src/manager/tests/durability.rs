@@ -105,11 +105,11 @@ fn a_sync_that_finds_no_descriptor_is_asked_for_again_by_housekeeping() {
     let logs = names.each_ref().map(|name| bench.create(&manager, name));
     let waiting = || manager.directories()[0].syncs_waiting;
     let used_up = Fault::on(DiskOperation::SyncDir).failing_with(DiskErrorKind::TooManyFiles);
-    disk.inject(used_up.times(4));
     for log in &logs {
         append(log, 1);
         log.request_sync();
     }
+    disk.inject(used_up.times(4));
     manager.sync_requested();
     manager.sync_requested();
     assert_eq!(bench.take_events(), []);
@@ -141,11 +141,11 @@ fn a_sync_that_was_put_off_is_forgotten_once_nobody_needs_it() {
     let names = [0, 1, 2].map(|index| partition("t", index));
     let logs = names.each_ref().map(|name| bench.create(&manager, name));
     let used_up = Fault::on(DiskOperation::SyncDir).failing_with(DiskErrorKind::TooManyFiles);
-    disk.inject(used_up.times(3));
     for log in &logs {
         append(log, 1);
         log.request_sync();
     }
+    disk.inject(used_up.times(3));
     manager.sync_requested();
     manager.delete(&names[0], bench.now().instant).unwrap();
     logs[1].request_sync();
@@ -155,12 +155,12 @@ fn a_sync_that_was_put_off_is_forgotten_once_nobody_needs_it() {
     manager.sync_requested();
     assert_eq!(bench.take_events(), [Seen::Synced(names[2].clone(), 1)]);
 
-    disk.inject(Fault::on(DiskOperation::SyncDir).failing_with(DiskErrorKind::TooManyFiles));
     logs[2]
         .lock()
         .roll(klamm_primitives::Offset::ZERO, BEGIN_MS)
         .unwrap();
     append(&logs[2], 1);
+    disk.inject(Fault::on(DiskOperation::SyncDir).failing_with(DiskErrorKind::TooManyFiles));
     logs[2].request_sync();
     manager.sync_requested();
     let syncs = logs[2].directory().syncs();
