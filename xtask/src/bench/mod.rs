@@ -33,9 +33,13 @@ pub(crate) struct Options {
     /// Run the benches of this package only.
     #[arg(long, short)]
     package: Option<String>,
+    /// Warm up and measure each for so long in place of criterion's three and five seconds. A second
+    /// is enough for what takes nanoseconds.
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=60))]
+    seconds: Option<u64>,
     /// Load the broker by librdkafka instead, beside the raw limits of the machine, and send by our
     /// producer and its peers; the first time this takes minutes to build.
-    #[arg(long, conflicts_with_all = ["filter", "package"])]
+    #[arg(long, conflicts_with_all = ["filter", "package", "seconds"])]
     peers: bool,
     /// With `--peers`, one of the two only.
     #[arg(long, requires = "peers")]
@@ -91,6 +95,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
                 .arg("--bench")
                 .args(&options.filter)
                 .env("CRITERION_HOME", &home);
+            if let Some(seconds) = options.seconds {
+                let seconds = seconds.to_string();
+                bench.args(["--warm-up-time", &seconds, "--measurement-time", &seconds]);
+            }
             command::run(&mut bench)?;
         }
         sections.push((package.clone(), results::read(&home)?));
