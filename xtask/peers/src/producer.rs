@@ -117,6 +117,15 @@ impl Meter {
     }
 }
 
+/// One thread for a producer's tasks, beside the one that sends.
+fn runtime() -> Result<tokio::runtime::Runtime> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()?;
+    Ok(runtime)
+}
+
 /// Sends as fast as it goes.
 pub(crate) fn send(options: &Options) -> Result<Sent> {
     match options.who {

@@ -7,7 +7,9 @@ use anyhow::{Context, Result};
 use bytes::Bytes;
 use klamm_producer::{Producer, ProducerConfig, Record};
 
-use super::{Beat, Meter, OPEN_MAX, Options, Sent, Steady, SteadyOptions, latencies, note, steady};
+use super::{
+    Beat, Meter, OPEN_MAX, Options, Sent, Steady, SteadyOptions, latencies, note, runtime, steady,
+};
 
 fn config(options: &Options) -> Result<ProducerConfig> {
     let address = options.address.to_string();
@@ -16,15 +18,6 @@ fn config(options: &Options) -> Result<ProducerConfig> {
         settings.push(setting.split_once('=').context("-X wants name=value")?);
     }
     Ok(ProducerConfig::from_properties(settings)?)
-}
-
-/// The sender has a thread of its own, beside the one that sends.
-fn runtime() -> Result<tokio::runtime::Runtime> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()?;
-    Ok(runtime)
 }
 
 pub(super) fn send(options: &Options) -> Result<Sent> {

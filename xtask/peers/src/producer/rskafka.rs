@@ -6,7 +6,7 @@ use rskafka::client::ClientBuilder;
 use rskafka::client::partition::{Compression, PartitionClient, UnknownTopicHandling};
 use rskafka::record::Record;
 
-use super::{Beat, Meter, Options, Sent, Steady, SteadyOptions, latencies, note, steady};
+use super::{Beat, Meter, Options, Sent, Steady, SteadyOptions, latencies, note, runtime, steady};
 
 /// Bytes of a batch's values; with what records have besides it stays below what brokers take.
 const BATCH_BYTES: usize = 800_000;
@@ -30,14 +30,6 @@ fn record(value: &[u8]) -> Result<Record> {
         headers: std::collections::BTreeMap::new(),
         timestamp: DateTime::<Utc>::from_timestamp(1_700_000_000, 0).context("a time")?,
     })
-}
-
-fn runtime() -> Result<tokio::runtime::Runtime> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()?;
-    Ok(runtime)
 }
 
 pub(super) fn send(options: &Options) -> Result<Sent> {
