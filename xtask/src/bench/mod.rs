@@ -30,9 +30,9 @@ pub(crate) struct Options {
     /// Run only what this regular expression matches in `group/function/parameter`. The figures
     /// are then printed only: the page holds whole runs.
     filter: Option<String>,
-    /// Run the benches of this package only.
+    /// Run the benches of this package only; may be given several times.
     #[arg(long, short)]
-    package: Option<String>,
+    package: Vec<String>,
     /// Warm up and measure each for so long in place of criterion's three and five seconds. A second
     /// is enough for what takes nanoseconds.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=60))]
@@ -73,10 +73,13 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         }
         return keep(&workspace, &tables, true);
     }
-    let mut build = vec!["bench", "--all-features", "--benches", "--no-run"];
-    match &options.package {
-        Some(package) => build.extend(["--package", package]),
-        None => build.push("--workspace"),
+    // `--benches` would build the unit tests of every library and program for release as well.
+    let mut build = vec!["bench", "--all-features", "--bench", "*", "--no-run"];
+    if options.package.is_empty() {
+        build.push("--workspace");
+    }
+    for package in &options.package {
+        build.extend(["--package", package]);
     }
     let programs = artifacts::build(&workspace, &build, &TargetKind::Bench)?;
     if programs.is_empty() {
