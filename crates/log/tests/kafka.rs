@@ -264,7 +264,7 @@ fn check_files(copy: &Copy, opened: &Opened<RealDisk>) {
     }
 }
 
-/// Covers LG-001, LG-008, LG-009, LG-143, LG-167, LG-191.
+/// Covers LG-001, LG-008, LG-009, LG-143, LG-167, LG-191, B4.1.
 #[test]
 fn lg_114_a_directory_that_kafka_closed_opens_without_reading_it_through() {
     let copy = Copy::of("stopped");

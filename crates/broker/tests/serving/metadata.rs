@@ -191,7 +191,7 @@ fn topics_that_there_are_not_are_told_by_how_they_were_asked_for() {
     }
 }
 
-/// Covers AP-050, AP-051, C032, K012.
+/// Covers AP-050, AP-051, C032, K012, B6.4.
 #[test]
 fn a_topic_that_is_asked_for_is_created_and_told_with_its_leader() {
     let broker = TestBroker::start(&["num.partitions=3"]);

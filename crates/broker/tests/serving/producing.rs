@@ -12,7 +12,7 @@ use crate::broker::{
     values,
 };
 
-/// Covers AP-007, AP-017.
+/// Covers AP-007, AP-017, B2.2.
 #[test]
 fn records_get_offsets_from_0_on_in_every_version() {
     let broker = TestBroker::start(&[]);
@@ -68,7 +68,7 @@ fn partitions_that_there_are_not_are_told_at_once() {
     assert_eq!(code, ErrorCode::UNKNOWN_TOPIC_ID);
 }
 
-/// Covers AP-005, C014.
+/// Covers AP-005, C014, B2.8.
 #[test]
 fn without_acknowledgements_nothing_is_sent() {
     let broker = TestBroker::start(&[]);
@@ -85,6 +85,7 @@ fn without_acknowledgements_nothing_is_sent() {
     );
 }
 
+/// Covers B2.8.
 #[test]
 fn ap_006_without_acknowledgements_an_error_closes_the_connection() {
     let broker = TestBroker::start(&[]);

@@ -12,6 +12,7 @@ use crate::broker::{
     TestBroker, batch, create_topic, fetch, idempotent_batch, produce, produce_request, values,
 };
 
+/// Covers B6.3.
 #[test]
 fn what_was_acknowledged_is_there_after_a_restart() {
     let mut broker = TestBroker::start(&[]);

@@ -42,7 +42,7 @@ fn codes(client: &mut WireClient, topics: Vec<CreatableTopic>) -> Vec<(String, i
         .collect()
 }
 
-/// Covers AP-063, AP-065, AP-066.
+/// Covers AP-063, AP-065, AP-066, B6.4.
 #[test]
 fn topics_are_created_or_refused_each_for_itself() {
     let broker = TestBroker::start(&[]);

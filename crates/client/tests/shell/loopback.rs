@@ -163,7 +163,7 @@ async fn cl_089_one_busy_connection_does_not_starve_the_others() {
     assert!(counts.iter().all(|count| *count > 500), "{counts:?}");
 }
 
-/// Covers CL-038: handles wake the task from any thread, and it ends when it is told to.
+/// Covers CL-038, P1.11: handles wake the task from any thread, and it ends when it is told to.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_handles_share_one_task() {
     let cluster = cluster(3);

@@ -16,7 +16,7 @@ fn names(records: &[Record]) -> Vec<&'static str> {
     records.iter().map(Record::name).collect()
 }
 
-/// Covers CO-020, CO-021.
+/// Covers CO-020, CO-021, B6.2.
 #[test]
 fn co_021_the_answer_tells_caught_up_fenced_and_shutdown() {
     let mut cluster = Cluster::empty();

@@ -352,7 +352,7 @@ fn lg_161_a_lower_coordinator_epoch_is_noted_from_replication_alone() {
     assert_eq!(states.get(id(1)).unwrap().coordinator_epoch(), 8);
 }
 
-/// Covers LG-150, LG-162.
+/// Covers LG-150, LG-162, B4.4.
 #[test]
 fn a_snapshot_brings_back_sequences_epochs_and_open_transactions() {
     let mut states = ProducerStates::default();

@@ -392,7 +392,7 @@ fn old_producer_and_coordinator_epochs_are_refused_by_a_leader_alone() {
     assert_eq!(bed.log.log_end_offset(), offset(5));
 }
 
-/// Covers LG-174, LG-175.
+/// Covers LG-174, LG-175, B4.4.
 #[test]
 fn a_leaders_epoch_is_on_disk_before_its_first_record() {
     let mut bed = Bed::new(small());

@@ -140,7 +140,7 @@ proptest! {
     }
 }
 
-/// Covers LG-118, C089.
+/// Covers LG-118, C089, B4.3.
 #[test]
 fn a_torn_last_batch_goes_wherever_it_is_torn() {
     let mut bed = Bed::new(small());

@@ -25,7 +25,7 @@ fn left(bed: &mut Bed) -> Vec<i64> {
     bed.segments()
 }
 
-/// Covers LG-178, LG-189, LG-092.
+/// Covers LG-178, LG-189, LG-092, B4.2.
 #[test]
 fn the_oldest_go_while_the_log_is_too_large() {
     let mut bed = Bed::new(retained(None, None));

@@ -6,7 +6,7 @@ use klamm_log::{CleanupPolicy, Isolation, LogConfig};
 
 use crate::support::{Batch, Bed, NOW_MS, WHOLE, all, content, epoch, log_file, offset, small};
 
-/// Covers LG-058, LG-059, LG-077.
+/// Covers LG-058, LG-059, LG-077, B4.2.
 #[test]
 fn segments_are_no_larger_than_they_may_and_hold_whole_batches() {
     let mut bed = Bed::new(small());

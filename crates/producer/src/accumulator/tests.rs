@@ -148,7 +148,7 @@ fn append(accumulator: &RecordAccumulator, partition: i32, value: &[u8], now: In
     }
 }
 
-/// Covers PR-036, P3.2, P3.7, P2.8.
+/// Covers PR-036, P3.2, P3.7, P2.8, P3.1, P3.6.
 #[test]
 fn records_join_the_last_batch_until_it_has_no_room() {
     let mut fixture = Fixture::new(1024, 0);

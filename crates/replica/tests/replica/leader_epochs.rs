@@ -42,7 +42,7 @@ fn asked(bed: &Bed, name: &str, current: Option<i32>) -> [Option<NotServed>; 3] 
     [fetched, listed, end.err()]
 }
 
-/// Covers RE-022, RE-023, RE-024.
+/// Covers RE-022, RE-023, RE-024, B5.5.
 #[test]
 fn a_leader_epoch_is_checked_before_the_role_and_alike_everywhere() {
     let bed = Bed::new();

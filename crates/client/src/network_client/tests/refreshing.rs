@@ -12,6 +12,7 @@ fn metadata_requests(harness: &Harness) -> usize {
     harness.sent.iter().filter(is_metadata).count()
 }
 
+/// Covers P1.6.
 #[test]
 fn cl_021_bootstrap_nodes_have_negative_ids_and_are_replaced_as_a_whole() {
     let config = ClientConfig {

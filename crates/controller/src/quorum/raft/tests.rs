@@ -108,7 +108,7 @@ async fn co_007_an_empty_log_begins_with_its_first_records_once() {
     quorum.stop().await;
 }
 
-/// Covers CO-002: what was acknowledged is kept, and what was not proposed is not there, whenever
+/// Covers CO-002, B6.1: what was acknowledged is kept, and what was not proposed is not there, whenever
 /// the power goes or the process is killed: at every call to the disk in turn, of the first start
 /// and of the work after it, with snapshots and without.
 #[tokio::test]

@@ -256,7 +256,7 @@ fn what_is_not_worth_another_attempt_fails_at_once() {
     world.assert_at_rest();
 }
 
-/// Covers PR-041, PR-064, P5.3.
+/// Covers PR-041, PR-064, P5.3, P5.1.
 #[test]
 fn a_partition_without_a_leader_asks_for_metadata_and_holds_up_nobody() {
     let mut world = World::warm(config(), 2, 2);
