@@ -14,7 +14,7 @@ pub(crate) const PLACES_MAX: u32 = 1 << 31;
 
 /// What an emptied slab keeps of its memory, in places; above that it gives all of it back, so
 /// that a burst leaves nothing behind.
-const PLACES_KEPT_MAX: usize = 64;
+pub(crate) const PLACES_KEPT_MAX: usize = 64;
 
 /// Where a value is, and which of the values that were ever there.
 ///
