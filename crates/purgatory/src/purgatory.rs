@@ -390,8 +390,9 @@ where
 /// The upper and the lower half of a number.
 #[inline]
 fn halves(number: u64) -> [u32; 2] {
-    let [a, b, c, d, e, f, g, h] = number.to_be_bytes();
-    [[a, b, c, d], [e, f, g, h]].map(u32::from_be_bytes)
+    let low =
+        |number: u64| u32::try_from(number & u64::from(u32::MAX)).expect("all else is masked away");
+    [low(number >> 32), low(number)]
 }
 
 #[cfg(all(test, not(loom)))]

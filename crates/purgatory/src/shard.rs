@@ -15,7 +15,8 @@ use crate::watch_lists::{KeyHash, OperationRef, Seat, Seated, WatchLists, Watche
 /// (`Eq`, `Clone`, `Drop`) but none of the operations, not even their `Drop`. One leaf lock
 /// is taken under it, that of the leftovers.
 #[derive(Debug)]
-#[repr(align(128))] // Two cache lines, so that neighbours' locks do not share one.
+// Two cache lines, so that neighbours' locks do not share one, and what is used by each call first.
+#[repr(C, align(128))]
 pub(crate) struct Shard<K, Op> {
     /// What [`ShardState::checks`] was last, to be read without the lock.
     checks: AtomicU64,
@@ -58,6 +59,7 @@ impl<K, Op> Shard<K, Op> {
 
 /// What a shard's lock guards.
 #[derive(Debug)]
+#[repr(C)] // What is used by each call comes first, and so lies in few cache lines.
 pub(crate) struct ShardState<K, Op> {
     /// How often a key of this shard was checked.
     pub(crate) checks: u64,
@@ -166,12 +168,8 @@ impl<K, Op> ShardState<K, Op> {
         let operations = &mut self.operations;
         let index = operations.next_index();
         let seat = self.watch.add_operation(operations, hash, key, index);
-        let (timer, visit) = match deadline {
-            Some(deadline) => self.timers.start(operations, index, deadline),
-            None => (Timer::OFF, NEVER),
-        };
         operations.insert(Waiting {
-            timer,
+            timer: Timer::OFF,
             watch: Watch::One(seat),
             operation: Some(operation),
             holder,
@@ -179,7 +177,10 @@ impl<K, Op> ShardState<K, Op> {
             asked_by_holder: false,
             expired: false,
         });
-        visit
+        match deadline {
+            Some(deadline) => self.timers.start(operations, index, deadline),
+            None => NEVER,
+        }
     }
 
     /// Makes a place for an operation that the calling thread keeps in hand for now. It is in no
@@ -253,22 +254,22 @@ impl<K, Op> ShardState<K, Op> {
     /// its seat in a list. Of an operation that has several entries, returns those.
     #[inline]
     pub(crate) fn remove(&mut self, index: u32) -> Option<Box<[EntryRef]>> {
-        let Waiting { timer, watch, .. } = self.operations.take_at(index);
-        self.timers.stop(&mut self.operations, &timer);
-        match watch {
-            Watch::One(seat) => {
-                self.watch
-                    .remove_operation(&mut self.operations, index, &seat);
+        self.timers.stop(&mut self.operations, index);
+        let entries = match &mut self.operations.at_mut(index).watch {
+            Watch::One(_) => {
+                self.watch.remove_operation(&mut self.operations, index);
                 None
             }
-            Watch::Several(entries) => {
-                // A single one is for a key of this shard, as the first one always is.
-                if let [only] = *entries {
-                    self.remove_entry(only.entry);
-                    return None;
-                }
-                Some(entries)
+            Watch::Several(entries) => Some(std::mem::take(entries)),
+        };
+        self.operations.remove_at(index);
+        match entries.as_deref() {
+            // A single one is for a key of this shard, as the first one always is.
+            Some([only]) => {
+                self.remove_entry(only.entry);
+                None
             }
+            _ => entries,
         }
     }
 

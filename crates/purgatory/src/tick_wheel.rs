@@ -49,9 +49,7 @@ impl Timer {
     };
 }
 
-/// The list that a node is in: a wheel's slot, or one of two others. A single number, since three
-/// small fields are slow to copy: a processor that reads at once what was just written in pieces
-/// waits for all of them to reach its cache.
+/// The list that a node is in: a wheel's slot, or one of two others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Place(u32);
 
@@ -106,26 +104,25 @@ impl TickWheel {
         self.len
     }
 
-    /// Sets a timer to `deadline`, which is less than `u64::MAX`, for the node that is at `index`
-    /// or will be, and has none: the node must be given the timer that is returned. With it comes
-    /// the tick at which [`TickWheel::advance`] will first have to do with it: no later than the
-    /// deadline.
+    /// Sets the timer of the node at `index`, which is off, to `deadline`, which is less than
+    /// `u64::MAX`. Returns the tick at which [`TickWheel::advance`] will first have to do with it:
+    /// no later than the deadline.
     #[inline]
-    #[must_use]
     pub(crate) fn start<N: Timed>(
         &mut self,
         nodes: &mut Slab<N>,
         index: u32,
         deadline: u64,
-    ) -> (Timer, u64) {
+    ) -> u64 {
         debug_assert!(deadline < u64::MAX);
         self.len += 1;
         self.link(nodes, index, deadline)
     }
 
-    /// Takes off the timer that a node has, or has had until it was taken out of the slab.
+    /// Takes the timer of the node at `index` off, if it is set.
     #[inline]
-    pub(crate) fn stop<N: Timed>(&mut self, nodes: &mut Slab<N>, timer: &Timer) {
+    pub(crate) fn stop<N: Timed>(&mut self, nodes: &mut Slab<N>, index: u32) {
+        let timer = std::mem::replace(nodes.at_mut(index).timer_mut(), Timer::OFF);
         match timer.place {
             Place::NOWHERE => return,
             Place::DUE => self.due.close_gap(nodes, timer.links),
@@ -147,11 +144,8 @@ impl TickWheel {
         index: u32,
         deadline: u64,
     ) -> u64 {
-        let timer = std::mem::replace(nodes.at_mut(index).timer_mut(), Timer::OFF);
-        self.stop(nodes, &timer);
-        let (timer, visit) = self.start(nodes, index, deadline);
-        *nodes.at_mut(index).timer_mut() = timer;
-        visit
+        self.stop(nodes, index);
+        self.start(nodes, index, deadline)
     }
 
     /// The tick at which [`TickWheel::advance`] will next have anything to do. No deadline is
@@ -233,16 +227,15 @@ impl TickWheel {
                 self.len -= 1;
                 expire(nodes, index);
             } else {
-                let (timer, _) = self.link(nodes, index, deadline);
-                *nodes.at_mut(index).timer_mut() = timer;
+                self.link(nodes, index, deadline);
             }
         }
     }
 
-    /// Appends a node to the list where its deadline belongs. Returns its timer, and the tick at
-    /// which that list will be visited.
+    /// Appends a node to the list where its deadline belongs, and notes both in its timer.
+    /// Returns the tick at which that list will be visited.
     #[inline]
-    fn link<N: Timed>(&mut self, nodes: &mut Slab<N>, index: u32, deadline: u64) -> (Timer, u64) {
+    fn link<N: Timed>(&mut self, nodes: &mut Slab<N>, index: u32, deadline: u64) -> u64 {
         let (list, place, visit) = if deadline <= self.now {
             (&mut self.due, Place::DUE, self.now)
         } else {
@@ -253,13 +246,12 @@ impl TickWheel {
             (level.list_to_fill(position), place, start)
         };
         let links = list.append(nodes, index);
-        let deadline = Tick(deadline);
-        let timer = Timer {
-            deadline,
+        *nodes.at_mut(index).timer_mut() = Timer {
+            deadline: Tick(deadline),
             links,
             place,
         };
-        (timer, visit)
+        visit
     }
 
     /// The lowest wheel that reaches as far as `deadline`; makes those that are missing.

@@ -45,18 +45,19 @@ impl KeyHash {
 /// A node knows the hash of its key, and not where the key is: only when it leaves an end of its
 /// list must the list itself change, and then the one to change is that which ends with it.
 #[derive(Debug)]
+#[repr(C)] // As in the shard: what is used by each call comes first.
 pub(crate) struct WatchLists<K> {
-    entries: Slab<Entry>,
     by_key: HashTable<KeyList<K>>,
     /// How many operations are in lists themselves.
     operations: usize,
+    entries: Slab<Entry>,
 }
 
 /// Set in the number of a list's node if that is an entry.
 const ENTRY: u32 = PLACES_MAX;
 
 /// The part of an operation's place by which it is in a list.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Seat {
     links: Links,
     hash: KeyHash,
@@ -117,17 +118,12 @@ impl<K> WatchLists<K> {
         self.by_key.len()
     }
 
-    /// Takes out the operation that is in a list itself, or was until it was taken from its slab,
-    /// where it had this index and this seat.
+    /// Takes the operation at `index`, which is in a list itself, out of that list.
     #[inline]
-    pub(crate) fn remove_operation<O: Seated>(
-        &mut self,
-        operations: &mut Slab<O>,
-        index: u32,
-        seat: &Seat,
-    ) {
-        self.operations -= 1;
+    pub(crate) fn remove_operation<O: Seated>(&mut self, operations: &mut Slab<O>, index: u32) {
+        let seat = *operations.at(index).seat();
         self.leave(operations, index, seat);
+        self.operations -= 1;
     }
 
     /// Takes out an entry. False if it has gone before.
@@ -135,14 +131,14 @@ impl<K> WatchLists<K> {
         let removed = self.entries.take(entry);
         let found = removed.is_some();
         if let Some(Entry { seat, .. }) = removed {
-            self.leave(operations, entry.index | ENTRY, &seat);
+            self.leave(operations, entry.index | ENTRY, seat);
         }
         found
     }
 
     /// Closes the gap that a node leaves, and forgets the key with the last one.
     #[inline]
-    fn leave<O: Seated>(&mut self, operations: &mut Slab<O>, node: u32, seat: &Seat) {
+    fn leave<O: Seated>(&mut self, operations: &mut Slab<O>, node: u32, seat: Seat) {
         let mut seats = Seats {
             operations,
             entries: &mut self.entries,
@@ -348,10 +344,9 @@ mod tests {
             if let Some(entry) = watcher.entry {
                 return self.lists.remove_entry(&mut self.places, entry);
             }
-            let place = self.places.take(watcher.operation.key).unwrap();
             let index = watcher.operation.key.index;
-            self.lists
-                .remove_operation(&mut self.places, index, &place.0);
+            self.lists.remove_operation(&mut self.places, index);
+            self.places.remove_at(index);
             true
         }
 
