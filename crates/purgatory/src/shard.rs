@@ -15,7 +15,8 @@ use crate::watch_lists::{KeyHash, OperationRef, Seat, Seated, WatchLists, Watche
 /// (`Eq`, `Clone`, `Drop`) but none of the operations, not even their `Drop`. One leaf lock
 /// is taken under it, that of the leftovers.
 #[derive(Debug)]
-// Two cache lines, so that neighbours' locks do not share one, and what is used by each call first.
+// Aligned to two cache lines, so that neighbours' locks do not share one, and in this order, so that
+// the counter lies beside the lock.
 #[repr(C, align(128))]
 pub(crate) struct Shard<K, Op> {
     /// What [`ShardState::checks`] was last, to be read without the lock.
