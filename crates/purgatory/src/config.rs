@@ -40,7 +40,7 @@ pub struct PurgatoryConfig {
     pub wheel: WheelConfig,
     /// Over how many locks the keys are spread, by hash. Default 64: a lock is held for some 50 ns
     /// at a time, so that even many threads seldom meet, and each shard more is a working set more
-    /// for the processor's caches. An idle shard takes 384 bytes.
+    /// for the processor's caches. An idle shard takes 256 bytes.
     pub shards: u32,
     /// How many finished operations may have entries left under keys that nobody has checked
     /// since. One more, and those entries are purged. Default 1000.

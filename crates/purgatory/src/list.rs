@@ -22,6 +22,19 @@ impl Links {
     pub(crate) fn next(self) -> Option<u32> {
         (self.next != NONE).then_some(self.next)
     }
+
+    /// Closes the gap that a node with these links leaves, if it was at neither end of its list,
+    /// for then the list itself does not change. False, and nothing is done, if it was.
+    #[inline]
+    pub(crate) fn close_inner_gap(self, nodes: &mut impl Nodes) -> bool {
+        let Links { previous, next } = self;
+        let inner = previous != NONE && next != NONE;
+        if inner {
+            nodes.links_mut(previous).next = next;
+            nodes.links_mut(next).previous = previous;
+        }
+        inner
+    }
 }
 
 /// Where the nodes of a list lie. A node may be in several lists if each finds other links.
@@ -49,6 +62,12 @@ impl List {
     /// The first node; from there by [`Links::next`].
     pub(crate) fn first(self) -> Option<u32> {
         (self.first != NONE).then_some(self.first)
+    }
+
+    /// Whether `node` is the first or the last one.
+    #[inline]
+    pub(crate) fn ends_with(self, node: u32) -> bool {
+        self.first == node || self.last == node
     }
 
     /// The first node if it is the only one.
@@ -125,7 +144,14 @@ mod tests {
         for leaver in 0..4 {
             let (mut list, mut nodes) = a_list(4);
             let links = nodes[leaver as usize];
-            list.close_gap(&mut nodes, links);
+            let before = list;
+            assert_eq!(list.ends_with(leaver), leaver % 3 == 0);
+            if links.close_inner_gap(&mut nodes) {
+                assert_eq!(list, before);
+            } else {
+                assert!(before.ends_with(leaver));
+                list.close_gap(&mut nodes, links);
+            }
             let expected: Vec<u32> = (0..4).filter(|&node| node != leaver).collect();
             assert_eq!(order(list, &nodes), expected);
             nodes[leaver as usize] = list.append(&mut nodes, leaver);

@@ -27,7 +27,7 @@ use crate::operation::DelayedOperation;
 use crate::shard::{Found, Shard, ShardState};
 use crate::sync::ThreadToken;
 use crate::ticks::Ticks;
-use crate::watch_lists::{OperationRef, Watcher};
+use crate::watch_lists::{KeyHash, OperationRef, Watcher};
 use visit::{Answer, Visit};
 
 /// Delayed operations, watched under keys and bounded by timers.
@@ -41,9 +41,10 @@ use visit::{Answer, Visit};
 /// Keys are plain values: their `Hash`, `Eq`, `Clone` and `Drop` must not call back.
 ///
 /// A waiting operation takes 64 to 72 bytes beside itself, and, if it has several keys, 40 for
-/// each of them; a key that something waits under takes about 30 beside itself. Finishing early
-/// frees the operation and its timer at once, and its entries under other keys when those are
-/// checked, or when [`PurgatoryConfig::purge_interval`] is exceeded.
+/// each of them; a key that something waits under takes 20 to 50 beside itself, the more the
+/// emptier its table is. Finishing early frees the operation and its timer at once, and its
+/// entries under other keys when those are checked, or when [`PurgatoryConfig::purge_interval`]
+/// is exceeded.
 #[derive(Debug)]
 pub struct Purgatory<K, Op> {
     shards: Box<[Shard<K, Op>]>,
@@ -199,15 +200,37 @@ where
 
         let deadline = deadline.map(|deadline| self.ticks.not_before(deadline));
         let me = ThreadToken::current();
+        if others.is_empty() {
+            let mut state = self.shard(home).lock();
+            if state.checks == checks_before {
+                // The common case in one go: one key, and nothing was missed.
+                let now = self.alarm.now();
+                let visit = state.enter(operation, me, (hash, first), deadline, now);
+                let wake = self.alarm.lower(home, &mut state.visit, visit);
+                drop(state);
+                if wake {
+                    self.alarm.wake();
+                }
+                return Ok(None);
+            }
+        }
+        Ok(self.watch_by_entries(operation, keys, checks_before, deadline))
+    }
+
+    /// Watches an operation, which has been asked in vain, under `keys` by an entry for each, and
+    /// asks it again if there was a check since their counts added up to `checks_before`.
+    fn watch_by_entries(
+        &self,
+        operation: Op,
+        keys: &[K],
+        checks_before: u64,
+        deadline: Option<u64>,
+    ) -> Option<Op::Done> {
+        let (first, others) = keys.split_first()?;
+        let (home, hash) = self.locate(first);
+        let me = ThreadToken::current();
         let mut visit = Visit::new(self);
         let state = visit.hold(home);
-        if others.is_empty() && state.checks == checks_before {
-            // The common case in one go: one key, and nothing was missed.
-            visit.enter(home, operation, me, (hash, first), deadline);
-            visit.finish();
-            return Ok(None);
-        }
-
         let key = state.make_place(me);
         let itself = OperationRef { shard: home, key };
         let mut checks_after = state.checks;
@@ -240,7 +263,7 @@ where
             Some(Answer::Waits | Answer::Panicked) | None => None,
         };
         visit.finish();
-        Ok(done)
+        done
     }
 
     /// Something happened to `key`: asks all operations that wait under it, oldest first, whether
@@ -257,41 +280,23 @@ where
         let mut visit = Visit::new(self);
         let state = visit.hold(shard);
         self.shard(shard).count_check(state);
-        let Some(list) = state.watch.find(hash, key) else {
+        let list = state.watch.find(hash, key);
+        if list.is_empty() {
             return 0;
-        };
-        // One operation a key is common, and needs no list of what was found.
-        let only = state.only_watcher(shard, list);
-        let mut found = Vec::new();
-        if only.is_none() {
-            found = std::mem::take(&mut state.spare);
-            state.collect(shard, list, &mut found);
         }
-
         let before = done.len();
-        for watcher in only.iter().chain(&found) {
-            let Watcher { operation, entry } = *watcher;
-            let state = visit.hold(operation.shard);
-            let gone = match state.take(operation.key, me) {
-                Found::Here(op) => match visit.ask(operation, op, Op::try_complete) {
-                    Answer::Done(outcome) => {
-                        done.push(outcome);
-                        true
-                    }
-                    Answer::Panicked => true,
-                    Answer::Waits => false,
-                },
-                Found::Out => {
-                    state.ask_holder(operation.key, me);
-                    false
+        if let Some(key) = state.only_operation(list) {
+            // One operation a key is common, and needs no list of what was found.
+            visit.check(OperationRef { shard, key }, me, done);
+        } else {
+            let mut found = std::mem::take(&mut state.spare);
+            state.collect(shard, list, &mut found);
+            for Watcher { operation, entry } in &found {
+                let gone = visit.check(*operation, me, done);
+                if let (true, Some(entry)) = (gone, entry) {
+                    visit.hold(shard).remove_entry(*entry);
                 }
-                Found::Gone => true,
-            };
-            if let (true, Some(entry)) = (gone, entry) {
-                visit.hold(shard).remove_entry(entry);
             }
-        }
-        if only.is_none() {
             visit.hold(shard).keep_spare(found);
         }
         visit.finish();
@@ -342,9 +347,8 @@ where
         let mut visit = Visit::new(self);
         let mut found = Vec::new();
         let state = visit.hold(shard);
-        if let Some(list) = state.watch.find(hash, key) {
-            state.collect(shard, list, &mut found);
-        }
+        let list = state.watch.find(hash, key);
+        state.collect(shard, list, &mut found);
         let mut cancelled = Cancelled {
             operations: Vec::new(),
             being_asked: 0,
@@ -375,13 +379,21 @@ where
 
     /// The shard of a key, and its hash. The shard is drawn from the upper half of the hash and
     /// the place in that shard's table from the rest, so that one does not thin out the other.
-    fn locate(&self, key: &K) -> (u32, u64) {
-        let hash = self.hasher.hash_one(key);
+    #[inline]
+    fn locate(&self, key: &K) -> (u32, KeyHash) {
+        let [upper, lower] = halves(self.hasher.hash_one(key));
         let shards = self.shards.len() as u64;
-        let shard = ((hash >> 32) * shards) >> 32;
-        let shard = u32::try_from(shard).expect("less than the number of shards");
-        (shard, hash)
+        let [shard, _] = halves(u64::from(upper) * shards);
+        (shard, KeyHash(lower))
     }
+}
+
+/// The upper and the lower half of a number.
+#[inline]
+fn halves(number: u64) -> [u32; 2] {
+    let low =
+        |number: u64| u32::try_from(number & u64::from(u32::MAX)).expect("all else is masked away");
+    [low(number >> 32), low(number)]
 }
 
 #[cfg(all(test, not(loom)))]

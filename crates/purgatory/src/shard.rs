@@ -3,10 +3,11 @@
 
 use crate::alarm::NEVER;
 use crate::leftovers::EntryRef;
+use crate::list::List;
 use crate::slab::{Key, Slab};
 use crate::sync::{AtomicU64, Mutex, MutexGuard, Ordering, ThreadToken};
 use crate::tick_wheel::{TickWheel, Timed, Timer};
-use crate::watch_lists::{OperationRef, Seat, Seated, WatchLists, Watcher};
+use crate::watch_lists::{KeyHash, OperationRef, Seat, Seated, WatchLists, Watcher};
 
 /// A shard behind its lock.
 ///
@@ -14,7 +15,9 @@ use crate::watch_lists::{OperationRef, Seat, Seated, WatchLists, Watcher};
 /// (`Eq`, `Clone`, `Drop`) but none of the operations, not even their `Drop`. One leaf lock
 /// is taken under it, that of the leftovers.
 #[derive(Debug)]
-#[repr(align(128))] // Two cache lines, so that neighbours' locks do not share one.
+// Aligned to two cache lines, so that neighbours' locks do not share one, and in this order, so that
+// the counter lies beside the lock.
+#[repr(C, align(128))]
 pub(crate) struct Shard<K, Op> {
     /// What [`ShardState::checks`] was last, to be read without the lock.
     checks: AtomicU64,
@@ -57,6 +60,7 @@ impl<K, Op> Shard<K, Op> {
 
 /// What a shard's lock guards.
 #[derive(Debug)]
+#[repr(C)] // What is used by each call comes first, and so lies in few cache lines.
 pub(crate) struct ShardState<K, Op> {
     /// How often a key of this shard was checked.
     pub(crate) checks: u64,
@@ -147,27 +151,26 @@ pub(crate) enum AskedMeanwhile {
 
 impl<K, Op> ShardState<K, Op> {
     /// Makes a place for an operation, watches it under one key and sets its timer, all at once.
+    /// `now` is as for [`catch_up`](Self::catch_up).
     /// Returns the tick of the timers' first visit, [`NEVER`] without a deadline.
     #[inline]
     pub(crate) fn enter(
         &mut self,
         operation: Op,
         holder: ThreadToken,
-        (hash, key): (u64, &K),
+        (hash, key): (KeyHash, &K),
         deadline: Option<u64>,
+        now: u64,
     ) -> u64
     where
         K: Eq + Clone,
     {
+        self.catch_up(now);
         let operations = &mut self.operations;
         let index = operations.next_index();
         let seat = self.watch.add_operation(operations, hash, key, index);
-        let (timer, visit) = match deadline {
-            Some(deadline) => self.timers.start(operations, index, deadline),
-            None => (Timer::OFF, NEVER),
-        };
         operations.insert(Waiting {
-            timer,
+            timer: Timer::OFF,
             watch: Watch::One(seat),
             operation: Some(operation),
             holder,
@@ -175,7 +178,10 @@ impl<K, Op> ShardState<K, Op> {
             asked_by_holder: false,
             expired: false,
         });
-        visit
+        match deadline {
+            Some(deadline) => self.timers.start(operations, index, deadline),
+            None => NEVER,
+        }
     }
 
     /// Makes a place for an operation that the calling thread keeps in hand for now. It is in no
@@ -193,7 +199,7 @@ impl<K, Op> ShardState<K, Op> {
     }
 
     /// Watches an operation of any shard under one key of several.
-    pub(crate) fn watch_by_entry(&mut self, hash: u64, key: &K, operation: OperationRef) -> Key
+    pub(crate) fn watch_by_entry(&mut self, hash: KeyHash, key: &K, operation: OperationRef) -> Key
     where
         K: Eq + Clone,
     {
@@ -212,24 +218,28 @@ impl<K, Op> ShardState<K, Op> {
     }
 
     /// Appends all that is in a list to `found`; `shard` is the number of this one.
-    pub(crate) fn collect(&self, shard: u32, list: u32, found: &mut Vec<Watcher>)
-    where
-        K: Eq + Clone,
-    {
+    pub(crate) fn collect(&self, shard: u32, list: List, found: &mut Vec<Watcher>) {
         self.watch.collect(&self.operations, shard, list, found);
     }
 
     /// What is in a list, if that is one operation and no entry.
     #[inline]
-    pub(crate) fn only_watcher(&self, shard: u32, list: u32) -> Option<Watcher>
-    where
-        K: Eq + Clone,
-    {
-        self.watch.only_operation(&self.operations, shard, list)
+    pub(crate) fn only_operation(&self, list: List) -> Option<Key> {
+        WatchLists::<K>::only_operation(&self.operations, list)
     }
 
-    /// Sets the timer of the operation at `index`; returns the tick of the timers' first visit.
-    pub(crate) fn set_timer(&mut self, index: u32, deadline: u64) -> u64 {
+    /// Moves the timers on to `now`, the time that was told last, if that passes over nothing.
+    #[inline]
+    fn catch_up(&mut self, now: u64) {
+        if self.visit > now {
+            self.timers.catch_up(now);
+        }
+    }
+
+    /// Sets the timer of the operation at `index`; `now` is as for [`catch_up`](Self::catch_up).
+    /// Returns the tick of the timers' first visit.
+    pub(crate) fn set_timer(&mut self, index: u32, deadline: u64, now: u64) -> u64 {
+        self.catch_up(now);
         self.timers.restart(&mut self.operations, index, deadline)
     }
 
@@ -245,21 +255,22 @@ impl<K, Op> ShardState<K, Op> {
     /// its seat in a list. Of an operation that has several entries, returns those.
     #[inline]
     pub(crate) fn remove(&mut self, index: u32) -> Option<Box<[EntryRef]>> {
-        let Waiting { timer, watch, .. } = self.operations.take_at(index);
-        self.timers.stop(&mut self.operations, &timer);
-        match watch {
-            Watch::One(seat) => {
-                self.watch.remove_operation(&mut self.operations, &seat);
+        self.timers.stop(&mut self.operations, index);
+        let entries = match &mut self.operations.at_mut(index).watch {
+            Watch::One(_) => {
+                self.watch.remove_operation(&mut self.operations, index);
                 None
             }
-            Watch::Several(entries) => {
-                // A single one is for a key of this shard, as the first one always is.
-                if let [only] = *entries {
-                    self.remove_entry(only.entry);
-                    return None;
-                }
-                Some(entries)
+            Watch::Several(entries) => Some(std::mem::take(entries)),
+        };
+        self.operations.remove_at(index);
+        match entries.as_deref() {
+            // A single one is for a key of this shard, as the first one always is.
+            Some([only]) => {
+                self.remove_entry(only.entry);
+                None
             }
+            _ => entries,
         }
     }
 
@@ -333,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn an_idle_shard_takes_under_400_bytes() {
-        assert_eq!(size_of::<Shard<u64, [u64; 8]>>(), 384);
+    fn an_idle_shard_takes_four_cache_lines() {
+        assert_eq!(size_of::<Shard<u64, [u64; 8]>>(), 256);
     }
 }

@@ -5,10 +5,10 @@
 //! a wheel is made when it is first needed. When the time reaches a slot of an upper wheel, what
 //! is in it moves down, until it sits in the slot of its own tick.
 //!
-//! Costs. To add or to cancel: find the wheel (one comparison each), one division, one list
-//! operation, no allocation but for the slab's growth. To advance: one step for each *occupied*
-//! slot that has come, found through a word of bits per wheel; empty slots and idle wheels cost
-//! nothing however long the jump. A value moves down at most once per wheel.
+//! Costs. To add or to cancel: find the wheel (one comparison each, from the top), one division,
+//! one list operation, no allocation but for the slab's growth. To advance: one step for each
+//! *occupied* slot that has come, found through a word of bits per wheel; empty slots and idle
+//! wheels cost nothing however long the jump. A value moves down at most once per wheel.
 
 use crate::level::Level;
 use crate::list::{Links, List, Nodes};
@@ -45,20 +45,31 @@ impl Timer {
     pub(crate) const OFF: Self = Self {
         deadline: Tick(0),
         links: Links::UNLINKED,
-        place: Place::Nowhere,
+        place: Place::NOWHERE,
     };
 }
 
-/// The list that a node is in.
+/// The list that a node is in: a wheel's slot, or one of two others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Nowhere,
-    Due,
-    /// Level 0 is the lowest. At least two slots a wheel, so at most 64 levels.
-    Slot {
-        level: u8,
-        position: u8,
-    },
+struct Place(u32);
+
+impl Place {
+    const NOWHERE: Self = Self(u32::MAX);
+    const DUE: Self = Self(u32::MAX - 1);
+
+    /// Level 0 is the lowest.
+    #[inline]
+    fn slot(level: usize, position: u32) -> Self {
+        // At least two slots a wheel, so at most 64 levels.
+        let level = u32::try_from(level).expect("there are at most 64 levels");
+        Self(level << 6 | position)
+    }
+
+    /// Level and position of a slot.
+    #[inline]
+    fn level_and_position(self) -> (usize, u32) {
+        ((self.0 >> 6) as usize, self.0 & 63)
+    }
 }
 
 /// A node with a timer in it.
@@ -93,32 +104,31 @@ impl TickWheel {
         self.len
     }
 
-    /// Sets a timer to `deadline`, which is less than `u64::MAX`, for the node that is at `index`
-    /// or will be, and has none: the node must be given the timer that is returned. With it comes
-    /// the tick at which [`TickWheel::advance`] will first have to do with it: no later than the
-    /// deadline.
+    /// Sets the timer of the node at `index`, which is off, to `deadline`, which is less than
+    /// `u64::MAX`. Returns the tick at which [`TickWheel::advance`] will first have to do with it:
+    /// no later than the deadline.
     #[inline]
-    #[must_use]
     pub(crate) fn start<N: Timed>(
         &mut self,
         nodes: &mut Slab<N>,
         index: u32,
         deadline: u64,
-    ) -> (Timer, u64) {
+    ) -> u64 {
         debug_assert!(deadline < u64::MAX);
         self.len += 1;
         self.link(nodes, index, deadline)
     }
 
-    /// Takes off the timer that a node has, or has had until it was taken out of the slab.
+    /// Takes the timer of the node at `index` off, if it is set.
     #[inline]
-    pub(crate) fn stop<N: Timed>(&mut self, nodes: &mut Slab<N>, timer: &Timer) {
+    pub(crate) fn stop<N: Timed>(&mut self, nodes: &mut Slab<N>, index: u32) {
+        let timer = std::mem::replace(nodes.at_mut(index).timer_mut(), Timer::OFF);
         match timer.place {
-            Place::Nowhere => return,
-            Place::Due => self.due.close_gap(nodes, timer.links),
-            Place::Slot { level, position } => {
-                let level = &mut self.levels[usize::from(level)];
-                let position = u32::from(position);
+            Place::NOWHERE => return,
+            Place::DUE => self.due.close_gap(nodes, timer.links),
+            slot => {
+                let (level, position) = slot.level_and_position();
+                let level = &mut self.levels[level];
                 level.list_mut(position).close_gap(nodes, timer.links);
                 level.note_removal(position);
             }
@@ -134,11 +144,8 @@ impl TickWheel {
         index: u32,
         deadline: u64,
     ) -> u64 {
-        let timer = std::mem::replace(nodes.at_mut(index).timer_mut(), Timer::OFF);
-        self.stop(nodes, &timer);
-        let (timer, visit) = self.start(nodes, index, deadline);
-        *nodes.at_mut(index).timer_mut() = timer;
-        visit
+        self.stop(nodes, index);
+        self.start(nodes, index, deadline)
     }
 
     /// The tick at which [`TickWheel::advance`] will next have anything to do. No deadline is
@@ -220,44 +227,48 @@ impl TickWheel {
                 self.len -= 1;
                 expire(nodes, index);
             } else {
-                let (timer, _) = self.link(nodes, index, deadline);
-                *nodes.at_mut(index).timer_mut() = timer;
+                self.link(nodes, index, deadline);
             }
         }
     }
 
-    /// Appends a node to the list where its deadline belongs. Returns its timer, and the tick at
-    /// which that list will be visited.
+    /// Appends a node to the list where its deadline belongs, and notes both in its timer.
+    /// Returns the tick at which that list will be visited.
     #[inline]
-    fn link<N: Timed>(&mut self, nodes: &mut Slab<N>, index: u32, deadline: u64) -> (Timer, u64) {
-        let (links, place, visit) = if deadline <= self.now {
-            (self.due.append(nodes, index), Place::Due, self.now)
+    fn link<N: Timed>(&mut self, nodes: &mut Slab<N>, index: u32, deadline: u64) -> u64 {
+        let (list, place, visit) = if deadline <= self.now {
+            (&mut self.due, Place::DUE, self.now)
         } else {
             let number = self.level_holding(deadline);
             let level = &mut self.levels[number];
             let (position, start) = level.slot_of(deadline);
-            let links = level.list_to_fill(position).append(nodes, index);
-            let place = Place::Slot {
-                level: u8::try_from(number).expect("there are at most 64 levels"),
-                position: u8::try_from(position).expect("there are at most 64 slots"),
-            };
-            (links, place, start)
+            let place = Place::slot(number, position);
+            (level.list_to_fill(position), place, start)
         };
-        let deadline = Tick(deadline);
-        let timer = Timer {
-            deadline,
+        let links = list.append(nodes, index);
+        *nodes.at_mut(index).timer_mut() = Timer {
+            deadline: Tick(deadline),
             links,
             place,
         };
-        (timer, visit)
+        visit
     }
 
     /// The lowest wheel that reaches as far as `deadline`; makes those that are missing.
+    ///
+    /// Looks from the top, since each wheel reaches farther than those below it and most timers
+    /// are set far ahead: the lower wheels are then not even read.
     #[inline]
     fn level_holding(&mut self, deadline: u64) -> usize {
-        match self.levels.iter().position(|level| level.holds(deadline)) {
-            Some(level) => level,
-            None => self.make_levels_up_to(deadline),
+        let too_short = |level: &Level| !level.holds(deadline);
+        let level = match self.levels.iter().rposition(too_short) {
+            Some(below) => below + 1,
+            None => 0,
+        };
+        if level < self.levels.len() {
+            level
+        } else {
+            self.make_levels_up_to(deadline)
         }
     }
 
@@ -280,7 +291,7 @@ impl TickWheel {
         let mut seen = 0;
         for index in self.due.nodes(next) {
             let timer = nodes.at(index).timer();
-            assert_eq!(timer.place, Place::Due);
+            assert_eq!(timer.place, Place::DUE);
             let Tick(deadline) = timer.deadline;
             assert!(deadline <= self.now);
             seen += 1;
@@ -293,11 +304,7 @@ impl TickWheel {
                 assert_eq!(marked, !list.is_empty());
                 for index in list.nodes(next) {
                     let timer = nodes.at(index).timer();
-                    let place = Place::Slot {
-                        level: u8::try_from(number).unwrap(),
-                        position: u8::try_from(position).unwrap(),
-                    };
-                    assert_eq!(timer.place, place);
+                    assert_eq!(timer.place, Place::slot(number, position));
                     let Tick(deadline) = timer.deadline;
                     let ahead = deadline / tick - self.now / tick;
                     assert!(ahead > 0 && ahead < u64::from(self.slots));

@@ -49,17 +49,19 @@ impl<T> Timers<T> {
     /// Adds `value`, due at `deadline`, which is less than `u64::MAX`.
     #[inline]
     pub(crate) fn insert(&mut self, deadline: u64, value: T) -> Key {
-        let index = self.nodes.next_index();
-        let (timer, _) = self.wheel.start(&mut self.nodes, index, deadline);
-        self.nodes.insert(Node { timer, value })
+        let timer = Timer::OFF;
+        let key = self.nodes.insert(Node { timer, value });
+        self.wheel.start(&mut self.nodes, key.index, deadline);
+        key
     }
 
     /// Takes a value out. `None` if it is no longer there.
     #[inline]
     pub(crate) fn remove(&mut self, key: Key) -> Option<T> {
-        let Node { timer, value } = self.nodes.take(key)?;
-        self.wheel.stop(&mut self.nodes, &timer);
-        Some(value)
+        self.nodes.contains(key).then(|| {
+            self.wheel.stop(&mut self.nodes, key.index);
+            self.nodes.take_at(key.index).value
+        })
     }
 
     /// Gives a waiting value another deadline. False if it is no longer there.

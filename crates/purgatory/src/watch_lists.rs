@@ -4,7 +4,7 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry as TableEntry;
 
 use crate::list::{Links, List, Nodes};
-use crate::slab::{Key, PLACES_MAX, Slab};
+use crate::slab::{Key, PLACES_KEPT_MAX, PLACES_MAX, Slab};
 
 /// Where an operation is: its shard, and its place there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +21,18 @@ pub(crate) struct Watcher {
     pub(crate) entry: Option<Key>,
 }
 
+/// What of a key's hash finds the key within its shard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct KeyHash(pub(crate) u32);
+
+impl KeyHash {
+    /// As the table wants it, which looks at the lowest bits and the highest ones.
+    #[inline]
+    fn spread(self) -> u64 {
+        u64::from(self.0) << 32 | u64::from(self.0)
+    }
+}
+
 /// The lists of one shard.
 ///
 /// An operation under one key is itself in that key's list. One under several keys has an entry
@@ -29,25 +41,26 @@ pub(crate) struct Watcher {
 ///
 /// The operations lie in a slab of the owner's, the same for all calls. In the lists, an entry's
 /// index has the highest bit set, and an operation's has not.
+///
+/// A node knows the hash of its key, and not where the key is: only when it leaves an end of its
+/// list must the list itself change, and then the one to change is that which ends with it.
 #[derive(Debug)]
+#[repr(C)] // As in the shard: what is used by each call comes first.
 pub(crate) struct WatchLists<K> {
-    entries: Slab<Entry>,
-    keys: Slab<KeyList<K>>,
-    /// Indices into `keys`, by the hash of the key.
-    by_key: HashTable<u32>,
+    by_key: HashTable<KeyList<K>>,
     /// How many operations are in lists themselves.
     operations: usize,
+    entries: Slab<Entry>,
 }
 
 /// Set in the number of a list's node if that is an entry.
 const ENTRY: u32 = PLACES_MAX;
 
 /// The part of an operation's place by which it is in a list.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Seat {
     links: Links,
-    /// Index into `keys`.
-    key: u32,
+    hash: KeyHash,
 }
 
 /// A place with a seat in it. It is only asked for the seat while it is in a list.
@@ -65,7 +78,7 @@ struct Entry {
 #[derive(Debug)]
 struct KeyList<K> {
     key: K,
-    hash: u64,
+    hash: KeyHash,
     list: List,
 }
 
@@ -90,7 +103,6 @@ impl<K> WatchLists<K> {
     pub(crate) const fn new() -> Self {
         Self {
             entries: Slab::new(),
-            keys: Slab::new(),
             by_key: HashTable::new(),
             operations: 0,
         }
@@ -103,14 +115,15 @@ impl<K> WatchLists<K> {
 
     /// How many keys something waits under.
     pub(crate) fn keys(&self) -> usize {
-        self.keys.len()
+        self.by_key.len()
     }
 
-    /// Takes out an operation that is in a list itself, or was until it was taken from its slab.
+    /// Takes the operation at `index`, which is in a list itself, out of that list.
     #[inline]
-    pub(crate) fn remove_operation<O: Seated>(&mut self, operations: &mut Slab<O>, seat: &Seat) {
+    pub(crate) fn remove_operation<O: Seated>(&mut self, operations: &mut Slab<O>, index: u32) {
+        let seat = *operations.at(index).seat();
+        self.leave(operations, index, seat);
         self.operations -= 1;
-        self.leave(operations, seat);
     }
 
     /// Takes out an entry. False if it has gone before.
@@ -118,27 +131,33 @@ impl<K> WatchLists<K> {
         let removed = self.entries.take(entry);
         let found = removed.is_some();
         if let Some(Entry { seat, .. }) = removed {
-            self.leave(operations, &seat);
+            self.leave(operations, entry.index | ENTRY, seat);
         }
         found
     }
 
     /// Closes the gap that a node leaves, and forgets the key with the last one.
     #[inline]
-    fn leave<O: Seated>(&mut self, operations: &mut Slab<O>, seat: &Seat) {
+    fn leave<O: Seated>(&mut self, operations: &mut Slab<O>, node: u32, seat: Seat) {
         let mut seats = Seats {
             operations,
             entries: &mut self.entries,
         };
-        let key = self.keys.at_mut(seat.key);
-        key.list.close_gap(&mut seats, seat.links);
-        if key.list.is_empty() {
-            let hash = key.hash;
-            let this_one = |&index: &u32| index == seat.key;
-            if let Ok(occupied) = self.by_key.find_entry(hash, this_one) {
-                occupied.remove();
+        if seat.links.close_inner_gap(&mut seats) {
+            return;
+        }
+        let its_own = |known: &KeyList<K>| known.list.ends_with(node);
+        let Ok(mut key) = self.by_key.find_entry(seat.hash.spread(), its_own) else {
+            unreachable!("a list at whose end a node is has its key in the table");
+        };
+        let list = &mut key.get_mut().list;
+        list.close_gap(&mut seats, seat.links);
+        if list.is_empty() {
+            key.remove();
+            // As a slab does: a burst leaves nothing behind.
+            if self.by_key.is_empty() && self.by_key.capacity() > PLACES_KEPT_MAX {
+                self.by_key = HashTable::new();
             }
-            self.keys.take_at(seat.key);
         }
     }
 
@@ -157,79 +176,75 @@ impl<K: Eq + Clone> WatchLists<K> {
     pub(crate) fn add_operation<O: Seated>(
         &mut self,
         operations: &mut Slab<O>,
-        hash: u64,
+        hash: KeyHash,
         key: &K,
         index: u32,
     ) -> Seat {
+        let links = self.join(operations, hash, key, index);
         self.operations += 1;
-        self.join(operations, hash, key, index)
+        Seat { links, hash }
     }
 
     /// Appends an entry for an operation of this shard or another one to the list of `key`.
     pub(crate) fn add_entry<O: Seated>(
         &mut self,
         operations: &mut Slab<O>,
-        hash: u64,
+        hash: KeyHash,
         key: &K,
         operation: OperationRef,
     ) -> Key {
         let index = self.entries.next_index();
-        let seat = self.join(operations, hash, key, index | ENTRY);
+        let links = self.join(operations, hash, key, index | ENTRY);
+        let seat = Seat { links, hash };
         self.entries.insert(Entry { seat, operation })
     }
 
     /// Appends a node to the list of `key`.
     #[inline]
-    fn join<O: Seated>(&mut self, operations: &mut Slab<O>, hash: u64, key: &K, node: u32) -> Seat {
-        let keys = &mut self.keys;
-        let index = match self.by_key.entry(
-            hash,
-            |&index| keys.at(index).key == *key,
-            |&other| keys.at(other).hash,
-        ) {
-            TableEntry::Occupied(occupied) => *occupied.get(),
-            TableEntry::Vacant(vacant) => {
-                let added = keys.insert(KeyList {
-                    key: key.clone(),
-                    hash,
-                    list: List::EMPTY,
-                });
-                vacant.insert(added.index);
-                added.index
-            }
-        };
+    fn join<O: Seated>(
+        &mut self,
+        operations: &mut Slab<O>,
+        hash: KeyHash,
+        key: &K,
+        node: u32,
+    ) -> Links {
         let mut seats = Seats {
             operations,
             entries: &mut self.entries,
         };
-        let list = &mut self.keys.at_mut(index).list;
-        let links = list.append(&mut seats, node);
-        Seat { links, key: index }
+        match self.by_key.entry(
+            hash.spread(),
+            |known| known.hash == hash && known.key == *key,
+            |known| known.hash.spread(),
+        ) {
+            TableEntry::Occupied(mut known) => known.get_mut().list.append(&mut seats, node),
+            TableEntry::Vacant(vacant) => {
+                let mut list = List::EMPTY;
+                let links = list.append(&mut seats, node);
+                let key = key.clone();
+                vacant.insert(KeyList { key, hash, list });
+                links
+            }
+        }
     }
 
-    /// The list of `key`, if anything waits there.
+    /// The list of `key`, as it is now; empty if nothing waits there.
     #[inline]
-    pub(crate) fn find(&self, hash: u64, key: &K) -> Option<u32> {
+    pub(crate) fn find(&self, hash: KeyHash, key: &K) -> List {
         self.by_key
-            .find(hash, |&index| self.keys.at(index).key == *key)
-            .copied()
+            .find(hash.spread(), |known| {
+                known.hash == hash && known.key == *key
+            })
+            .map_or(List::EMPTY, |known| known.list)
     }
+}
 
+impl<K> WatchLists<K> {
     /// What is in a list which [`find`](Self::find) returned, if that is a single operation itself.
     #[inline]
-    pub(crate) fn only_operation<O: Seated>(
-        &self,
-        operations: &Slab<O>,
-        shard: u32,
-        list: u32,
-    ) -> Option<Watcher> {
-        let node = self.keys.at(list).list.only()?;
-        (node & ENTRY == 0).then(|| {
-            let key = operations.key_at(node);
-            let operation = OperationRef { shard, key };
-            let entry = None;
-            Watcher { operation, entry }
-        })
+    pub(crate) fn only_operation<O: Seated>(operations: &Slab<O>, list: List) -> Option<Key> {
+        let node = list.only()?;
+        (node & ENTRY == 0).then(|| operations.key_at(node))
     }
 
     /// Appends all that is in a list which [`find`](Self::find) returned to `found`, oldest first.
@@ -238,10 +253,10 @@ impl<K: Eq + Clone> WatchLists<K> {
         &self,
         operations: &Slab<O>,
         shard: u32,
-        list: u32,
+        list: List,
         found: &mut Vec<Watcher>,
     ) {
-        let mut next = self.keys.at(list).list.first();
+        let mut next = list.first();
         while let Some(node) = next {
             let index = node & !ENTRY;
             let (seat, watcher) = if node & ENTRY == 0 {
@@ -286,7 +301,7 @@ mod tests {
         lists: WatchLists<&'static str>,
     }
 
-    const HASH: u64 = 7;
+    const HASH: KeyHash = KeyHash(7);
 
     impl Lists {
         fn new() -> Self {
@@ -329,16 +344,16 @@ mod tests {
             if let Some(entry) = watcher.entry {
                 return self.lists.remove_entry(&mut self.places, entry);
             }
-            let place = self.places.take(watcher.operation.key).unwrap();
-            self.lists.remove_operation(&mut self.places, &place.0);
+            let index = watcher.operation.key.index;
+            self.lists.remove_operation(&mut self.places, index);
+            self.places.remove_at(index);
             true
         }
 
         fn under(&self, key: &'static str) -> Vec<Watcher> {
             let mut found = Vec::new();
-            if let Some(list) = self.lists.find(HASH, &key) {
-                self.lists.collect(&self.places, 3, list, &mut found);
-            }
+            let list = self.lists.find(HASH, &key);
+            self.lists.collect(&self.places, 3, list, &mut found);
             found
         }
     }
@@ -369,7 +384,7 @@ mod tests {
             assert_eq!(lists.lists.keys(), 1);
             lists.remove(operation);
             assert_eq!((lists.lists.len(), lists.lists.keys()), (0, 0));
-            assert_eq!(lists.lists.find(HASH, &"a"), None);
+            assert!(lists.lists.find(HASH, &"a").is_empty());
         }
     }
 
@@ -382,14 +397,16 @@ mod tests {
             key: Slab::new().insert(()),
         };
         // Few distinct hashes, so that removal must tell equal ones apart too.
-        let entries: Vec<Key> = (0..1000u64)
-            .map(|key| lists.add_entry(&mut places, key % 10, &key, operation))
+        let hash = |key: u32| KeyHash(key % 10);
+        let entries: Vec<Key> = (0..1000)
+            .map(|key| lists.add_entry(&mut places, hash(key), &key, operation))
             .collect();
-        assert!((0..1000).all(|key| lists.find(key % 10, &key).is_some()));
+        assert!((0..1000).all(|key| !lists.find(hash(key), &key).is_empty()));
         for (key, entry) in (0..).zip(entries) {
             assert!(lists.remove_entry(&mut places, entry));
-            assert_eq!(lists.find(key % 10, &key), None);
+            assert!(lists.find(hash(key), &key).is_empty());
         }
         assert_eq!(lists.keys(), 0);
+        assert_eq!(lists.by_key.capacity(), 0, "a burst leaves nothing behind");
     }
 }

@@ -4,7 +4,8 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::Purgatory;
-use crate::shard::{AskedMeanwhile, ShardState};
+use crate::operation::DelayedOperation;
+use crate::shard::{AskedMeanwhile, Found, ShardState};
 use crate::sync::{MutexGuard, ThreadToken};
 use crate::watch_lists::OperationRef;
 
@@ -62,46 +63,42 @@ impl<'p, K, Op> Visit<'p, K, Op> {
         }
     }
 
-    /// Lets an operation enter `shard` under one key.
-    #[inline]
-    pub(super) fn enter(
-        &mut self,
-        shard: u32,
-        operation: Op,
-        holder: ThreadToken,
-        key: (u64, &K),
-        deadline: Option<u64>,
-    ) where
-        K: Eq + Clone,
-    {
-        self.catch_up_timers(shard);
-        let visit = self.hold(shard).enter(operation, holder, key, deadline);
-        self.note_visit(shard, visit);
-    }
-
     /// Sets the timer of the operation at `index` of `shard`.
     pub(super) fn set_timer(&mut self, shard: u32, index: u32, deadline: u64) {
-        self.catch_up_timers(shard);
-        let visit = self.hold(shard).set_timer(index, deadline);
-        self.note_visit(shard, visit);
-    }
-
-    /// Moves the timers on to the time that was told last, if that passes over nothing.
-    #[inline]
-    fn catch_up_timers(&mut self, shard: u32) {
-        let now = self.purgatory.alarm.now();
-        let state = self.hold(shard);
-        if state.visit > now {
-            state.timers.catch_up(now);
-        }
-    }
-
-    /// A timer was set that must be visited then.
-    #[inline]
-    fn note_visit(&mut self, shard: u32, visit: u64) {
         let alarm = &self.purgatory.alarm;
         let state = self.hold(shard);
+        let visit = state.set_timer(index, deadline, alarm.now());
         self.wake |= alarm.lower(shard, &mut state.visit, visit);
+    }
+
+    /// Asks an operation that was found under a key which is being checked whether it can finish.
+    /// True if it is no more.
+    #[inline]
+    pub(super) fn check(
+        &mut self,
+        operation: OperationRef,
+        me: ThreadToken,
+        done: &mut Vec<Op::Done>,
+    ) -> bool
+    where
+        Op: DelayedOperation,
+    {
+        let state = self.hold(operation.shard);
+        match state.take(operation.key, me) {
+            Found::Here(op) => match self.ask(operation, op, Op::try_complete) {
+                Answer::Done(outcome) => {
+                    done.push(outcome);
+                    true
+                }
+                Answer::Panicked => true,
+                Answer::Waits => false,
+            },
+            Found::Out => {
+                state.ask_holder(operation.key, me);
+                false
+            }
+            Found::Gone => true,
+        }
     }
 
     /// Asks an operation that is out until it has finished, or nothing was missed and it is back
