@@ -61,6 +61,30 @@ fn pr_099_five_batches_of_a_partition_are_in_flight_and_no_more() {
     assert_eq!(offsets, [1, 2, 3, 4, 5, 6, 7]);
 }
 
+/// A broker knows the last five batches of a producer again. One that waits for its answer from a
+/// former leader, and was written, has to be among them when it is sent to the next leader, though
+/// that one acknowledges others meanwhile.
+#[test]
+fn pr_099_nor_are_more_written_behind_one_than_a_broker_remembers() {
+    let config = config().request_timeout(Duration::from_secs(1));
+    let mut world = World::warm(config.delivery_timeout(Duration::from_secs(9)), 2, 1);
+    world.faults([Fault::Delay(Duration::from_secs(3))]);
+    let mut deliveries = vec![world.send(0, "0")];
+    world.cluster.move_leader(&partition(0), Some(2.into()));
+    world.client.metadata().request_update();
+    world.run_ms(100);
+    let values: Vec<String> = (0..14).map(|value| value.to_string()).collect();
+    for value in &values[1..] {
+        deliveries.push(world.send(0, value));
+        world.run_ms(10);
+    }
+    assert_eq!(world.cluster.count(ApiKey::Produce), 5);
+    world.run_ms(5_000);
+    assert!(deliveries.iter().all(|delivery| outcome(delivery).is_ok()));
+    assert_eq!(world.log(0), values);
+    world.assert_at_rest();
+}
+
 #[test]
 fn pr_100_an_id_is_asked_for_again_after_the_same_wait_each_time() {
     let mut world = cold(|cluster| {
