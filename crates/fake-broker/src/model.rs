@@ -24,6 +24,9 @@ pub struct ClusterOptions {
     pub keep_records: bool,
     /// Whether requests are kept, to be looked at.
     pub keep_requests: bool,
+    /// Whether answers name topics and partitions in the reverse order of the request: nobody has
+    /// promised that order.
+    pub reverse_answers: bool,
 }
 
 impl Default for ClusterOptions {
@@ -34,6 +37,7 @@ impl Default for ClusterOptions {
             batch_bytes_max: 1024 * 1024 + 12,
             keep_records: true,
             keep_requests: true,
+            reverse_answers: false,
         }
     }
 }

@@ -86,8 +86,9 @@ impl ClusterModel {
                 }
                 partition_responses.push(answer);
             }
-            // Nobody has promised the order of the request.
-            partition_responses.reverse();
+            if self.options.reverse_answers {
+                partition_responses.reverse();
+            }
             response.responses.push(TopicProduceResponse {
                 name: topic.name,
                 topic_id: topic.topic_id,
@@ -95,7 +96,9 @@ impl ClusterModel {
                 ..TopicProduceResponse::default()
             });
         }
-        response.responses.reverse();
+        if self.options.reverse_answers {
+            response.responses.reverse();
+        }
         if request.acks == 0 {
             let mut answers = response
                 .responses

@@ -78,9 +78,9 @@ impl<K, V> Producer<K, V> {
     /// # Errors
     /// [`SendError`], where the call is at fault. Everything else, a record that is too large
     /// included, comes through the delivery. (P2.9)
-    pub async fn send(&self, record: Record<K, V>) -> Result<Delivery, SendError> {
+    pub fn send(&self, record: Record<K, V>) -> impl Future<Output = Result<Delivery, SendError>> {
         let listener = Listener::new(!self.shared.interceptors.is_empty(), None);
-        self.shared.send(record, listener).await
+        self.shared.send(record, listener)
     }
 
     /// As [`send`](Self::send), and has `callback` called with what became of the record: exactly
@@ -90,51 +90,54 @@ impl<K, V> Producer<K, V> {
     ///
     /// # Errors
     /// As [`send`](Self::send).
-    pub async fn send_with(
+    pub fn send_with(
         &self,
         record: Record<K, V>,
         callback: impl FnOnce(Result<RecordMetadata, DeliveryError>) + Send + 'static,
-    ) -> Result<Delivery, SendError> {
+    ) -> impl Future<Output = Result<Delivery, SendError>> {
         let listener = Listener::new(true, Some(Box::new(callback)));
-        self.shared.send(record, listener).await
+        self.shared.send(record, listener)
     }
 }
 
 impl<K, V> Shared<K, V> {
-    async fn send(
+    /// The whole call. What it is given stays in the future: as arguments of an `async fn` they
+    /// would be moved once more, which is a good part of what a record costs.
+    #[expect(clippy::manual_async_fn, reason = "see above")]
+    fn send(
         &self,
-        record: Record<K, V>,
+        mut record: Record<K, V>,
         mut listener: Listener,
-    ) -> Result<Delivery, SendError> {
-        let record = if self.interceptors.is_empty() {
-            record
-        } else {
-            self.interceptors.on_send(record)
-        };
-        let needs_scratch =
-            self.key_serializer.uses_scratch() || self.value_serializer.uses_scratch();
-        let mut scratch = if needs_scratch {
-            self.scratch.take()
-        } else {
-            Scratch::default()
-        };
-        let sent = match self.put_at_once(&record, &mut scratch, &mut listener) {
-            Ok(AtOnce::Appended(appended)) => Ok(appended),
-            Ok(AtOnce::Left(left)) => self.put_on(&record, left, &mut listener, None).await,
-            Ok(AtOnce::Unknown) => self.put_unknown(&record, &mut scratch, &mut listener).await,
-            Err(stopped) => Err(stopped),
-        };
-        if needs_scratch {
-            self.scratch.give_back(scratch);
-        }
-        match sent {
-            Ok(appended) => {
-                if appended.wake {
-                    self.client.wake();
-                }
-                Ok(appended.delivery)
+    ) -> impl Future<Output = Result<Delivery, SendError>> {
+        async move {
+            if !self.interceptors.is_empty() {
+                record = self.interceptors.on_send(record);
             }
-            Err(stopped) => self.stopped(record.topic, stopped, listener),
+            let needs_scratch =
+                self.key_serializer.uses_scratch() || self.value_serializer.uses_scratch();
+            let mut scratch = if needs_scratch {
+                self.scratch.take()
+            } else {
+                Scratch::default()
+            };
+            let sent = match self.put_at_once(&record, &mut scratch, &mut listener) {
+                Ok(AtOnce::Appended(appended)) => Ok(appended),
+                Ok(AtOnce::Left(left)) => self.put_on(&record, left, &mut listener, None).await,
+                Ok(AtOnce::Unknown) => self.put_unknown(&record, &mut scratch, &mut listener).await,
+                Err(stopped) => Err(stopped),
+            };
+            if needs_scratch {
+                self.scratch.give_back(scratch);
+            }
+            match sent {
+                Ok(appended) => {
+                    if appended.wake {
+                        self.client.wake();
+                    }
+                    Ok(listener.into_delivery())
+                }
+                Err(stopped) => self.stopped(record.topic, stopped, listener),
+            }
         }
     }
 

@@ -61,6 +61,7 @@ pub(super) struct World {
 pub(super) fn cluster(brokers: i32, partitions: usize) -> ClusterModel {
     let mut cluster = ClusterModel::new(ClusterOptions {
         auto_create_partitions: None,
+        reverse_answers: true,
         ..ClusterOptions::default()
     });
     for id in 1..=brokers {
@@ -212,7 +213,7 @@ impl World {
                 if appended.wake {
                     self.next_turn = Some(self.now);
                 }
-                appended.delivery
+                listener.into_delivery()
             }
             _ => panic!("the accumulator is open and the partition is given"),
         }
