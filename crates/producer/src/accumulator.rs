@@ -247,30 +247,26 @@ impl RecordAccumulator {
     /// The partitions that may be drawn: those that have a leader and whose broker takes data, or
     /// else those that have a leader, or else all. (PR-026, PR-030)
     pub(crate) fn candidates(&self, topic: &TopicQueues, known: &Topic) -> Vec<Candidate> {
-        let candidate = |partition: &Partition, queues: &[Option<Arc<PartitionQueue>>]| {
-            let at = usize::try_from(partition.index.get()).unwrap_or(usize::MAX);
-            let queue = queues.get(at).and_then(Option::as_ref);
-            let queued = match queue {
-                Some(queue) if self.rules.adaptive => queue.len(),
-                _ => 0,
-            };
-            let is_avoided = queue.is_some_and(|queue| queue.is_avoided());
+        let candidate = |partition: &Partition| {
+            let looked = topic.with_queue(partition.index, |queue| {
+                let queued = if self.rules.adaptive { queue.len() } else { 0 };
+                (queued, queue.is_avoided())
+            });
+            let (queued, is_avoided) = looked.unwrap_or_default();
             let partition = partition.index;
             (Candidate { partition, queued }, is_avoided)
         };
-        topic.with_queues(|queues| {
-            let led: Vec<_> = known.available().map(|p| candidate(p, queues)).collect();
-            if led.is_empty() {
-                let all = known.partitions().iter().map(|p| candidate(p, queues).0);
-                return all.collect();
-            }
-            let taking = led.iter().filter(|(_, is_avoided)| !is_avoided);
-            let taking: Vec<_> = taking.map(|(candidate, _)| *candidate).collect();
-            if taking.is_empty() {
-                return led.into_iter().map(|(candidate, _)| candidate).collect();
-            }
-            taking
-        })
+        let led: Vec<_> = known.available().map(candidate).collect();
+        if led.is_empty() {
+            let all = known.partitions().iter().map(|p| candidate(p).0);
+            return all.collect();
+        }
+        let taking = led.iter().filter(|(_, is_avoided)| !is_avoided);
+        let taking: Vec<_> = taking.map(|(candidate, _)| *candidate).collect();
+        if taking.is_empty() {
+            return led.into_iter().map(|(candidate, _)| candidate).collect();
+        }
+        taking
     }
 
     /// Appends a record to the last batch of its queue, if that has room. (P3.2)
@@ -391,11 +387,9 @@ impl RecordAccumulator {
         let mut growth = self.growth.lock();
         growth.closed = true;
         for topic in self.topics.load().values() {
-            topic.with_queues(|queues| {
-                for queue in queues.iter().flatten() {
-                    queue.lock().closed = true;
-                }
-            });
+            for queue in topic.queues() {
+                queue.lock().closed = true;
+            }
         }
         self.closed.store(true, Ordering::Release);
     }

@@ -275,10 +275,9 @@ impl<K, V> Shared<K, V> {
             headers: &record.headers,
         };
         let refused = |field| {
-            let topic = Arc::clone(&record.topic);
             move |source| SendError::Serialize {
                 field,
-                topic,
+                topic: Arc::clone(&record.topic),
                 source,
             }
         };
