@@ -58,7 +58,7 @@ async fn a_topic_that_comes_to_be_is_found() {
 #[tokio::test]
 async fn pr_017_a_partition_that_the_topic_does_not_have_is_waited_for() {
     let server = server(1);
-    let producer = producer(config(&server).max_block(Duration::from_millis(300))).await;
+    let producer = producer(config(&server).max_block(Duration::from_secs(1))).await;
     let record = || to("t").with_partition(2).unwrap();
     let delivery = producer.send(record()).await.unwrap();
     let failure = failure(delivery).await;
