@@ -56,7 +56,7 @@ fn scripted() -> Result<FakeCluster<TcpNet, SystemClock>, Box<dyn Error>> {
     let place = || Ok::<_, Box<dyn Error>>(Place::new(TcpNet, "127.0.0.1:0".parse()?));
     let places = vec![place()?, place()?, place()?];
     let cluster = FakeCluster::start(SystemClock, places, ClusterOptions::default())?;
-    cluster.create_topic("clicks", 6);
-    cluster.create_topic("views", 2);
+    cluster.model().create_topic("clicks", 6);
+    cluster.model().create_topic("views", 2);
     Ok(cluster)
 }

@@ -14,7 +14,7 @@ use klamm_wire::{
 };
 
 use crate::fault::{Chosen, Fault};
-use crate::model::{Acknowledgement, Model, NodeModel};
+use crate::model::{Acknowledgement, ClusterModel, Node};
 
 /// What a node does with a request.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ pub(crate) const OFFER: Offer = Offer {
     apis: ApiSet::ALL,
 };
 
-impl NodeModel {
+impl Node {
     /// The versions of a request that the node takes.
     fn takes(&self, key: ApiKey) -> Option<Versions> {
         match self.versions.get(&key) {
@@ -70,7 +70,7 @@ fn throttle_time_ms(faults: &[Chosen]) -> i32 {
     i32::try_from(throttle.unwrap_or(0)).unwrap_or(i32::MAX)
 }
 
-impl Model {
+impl ClusterModel {
     /// Carries a request out.
     pub(crate) fn answer(
         &mut self,
@@ -156,7 +156,12 @@ impl Model {
             throttle_time_ms: throttle_time_ms(faults),
             ..InitProducerIdResponse::default()
         };
-        if let Some(code) = error_before(faults) {
+        let refused = match &request.transactional_id {
+            // Nothing here knows transactions.
+            Some(_) => Some(ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+            None => error_before(faults),
+        };
+        if let Some(code) = refused {
             response.error_code = code;
             return response;
         }
@@ -168,7 +173,8 @@ impl Model {
         } else {
             let count = i64::try_from(self.producers.len()).unwrap_or(i64::MAX);
             let id = ProducerId::new(FIRST_PRODUCER_ID.saturating_add(count));
-            (id, ProducerEpoch::new(0))
+            let epoch = std::mem::replace(&mut self.next_producer_epoch, ProducerEpoch::new(0));
+            (id, epoch)
         };
         self.producers.insert(id, epoch);
         response.producer_id = id;

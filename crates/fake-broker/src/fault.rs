@@ -1,5 +1,6 @@
 //! [`Fault`]s, the [`Rule`]s that say when one occurs, and the script of them.
 
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use klamm_wire::{ApiKey, ErrorCode};
 /// What goes wrong with one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// The connection goes on after so long; what is behind the request waits, too.
+    /// The request is carried out, and its answer takes so long; what is behind it waits, too.
     Delay(Duration),
     /// The request is never answered, nor carried out; the connection goes on.
     Ignore,
@@ -22,8 +23,16 @@ pub enum Fault {
     /// The request is carried out, and the connection closed in the middle of the answer.
     CloseInAnswer,
     /// Each partition that the rule speaks of, or the request as a whole, is answered with this
-    /// error, and nothing is carried out for it.
+    /// error, and nothing is carried out for it. A batch that was stored before is no error if it
+    /// comes again, unless the error passes by itself.
     Error(ErrorCode),
+    /// As an error, that blames some records of the batch.
+    RefuseRecords {
+        /// The error.
+        code: ErrorCode,
+        /// The records by their places in the batch, and what is wrong with each.
+        records: Vec<(i32, String)>,
+    },
     /// Each partition that the rule speaks of is carried out, and answered with this error.
     ErrorAfter(ErrorCode),
     /// The answer tells a throttle time.
@@ -148,17 +157,23 @@ type Chance = Box<dyn FnMut(&RequestFacts) -> Vec<Fault> + Send>;
 #[derive(Default)]
 pub(crate) struct Script {
     rules: Vec<Rule>,
+    /// One for each request of a kind, the next first.
+    lines: HashMap<ApiKey, VecDeque<Fault>>,
     chance: Option<Chance>,
 }
 
 impl Script {
     /// Whether nothing can go wrong.
     pub(crate) fn is_empty(&self) -> bool {
-        self.rules.is_empty() && self.chance.is_none()
+        self.rules.is_empty() && self.lines.is_empty() && self.chance.is_none()
     }
 
     pub(crate) fn add(&mut self, rule: Rule) {
         self.rules.push(rule);
+    }
+
+    pub(crate) fn line_up(&mut self, key: ApiKey, faults: impl IntoIterator<Item = Fault>) {
+        self.lines.entry(key).or_default().extend(faults);
     }
 
     pub(crate) fn clear(&mut self) {
@@ -169,7 +184,7 @@ impl Script {
         self.chance = Some(chance);
     }
 
-    /// What occurs to a request, in the order of the rules.
+    /// What occurs to a request: by the rules in their order, from the line, by chance.
     pub(crate) fn choose(&mut self, facts: &RequestFacts) -> Vec<Chosen> {
         let mut chosen = Vec::new();
         for rule in self.rules.iter_mut().filter(|rule| rule.matches(facts)) {
@@ -186,12 +201,14 @@ impl Script {
             }
         }
         self.rules.retain(|rule| rule.times > 0);
+        let to_all = |fault| Chosen {
+            fault,
+            partition: None,
+        };
+        let next = self.lines.get_mut(&facts.key).and_then(VecDeque::pop_front);
+        chosen.extend(next.map(to_all));
         if let Some(chance) = &mut self.chance {
-            let by_chance = chance(facts).into_iter();
-            chosen.extend(by_chance.map(|fault| Chosen {
-                fault,
-                partition: None,
-            }));
+            chosen.extend(chance(facts).into_iter().map(to_all));
         }
         chosen
     }
@@ -201,6 +218,7 @@ impl fmt::Debug for Script {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Script")
             .field("rules", &self.rules)
+            .field("lines", &self.lines)
             .field("has_chance", &self.chance.is_some())
             .finish()
     }
@@ -238,6 +256,19 @@ mod tests {
         });
         assert_eq!(counts.len(), 4);
         assert!(script.rules.is_empty());
+    }
+
+    #[test]
+    fn what_is_lined_up_occurs_once_each_in_order_to_requests_of_its_kind() {
+        let mut script = Script::default();
+        script.line_up(ApiKey::Produce, [Fault::Ignore, Fault::Swallow]);
+        script.line_up(ApiKey::Produce, [Fault::CloseAfter]);
+        assert!(script.choose(&facts(0, ApiKey::Metadata)).is_empty());
+        let occurred: Vec<Fault> = (0..5)
+            .flat_map(|node| script.choose(&facts(node, ApiKey::Produce)))
+            .map(|chosen| chosen.fault)
+            .collect();
+        assert_eq!(occurred, [Fault::Ignore, Fault::Swallow, Fault::CloseAfter]);
     }
 
     #[test]

@@ -54,7 +54,11 @@ pub struct StoredRecord {
 pub(crate) struct PartitionLog {
     pub(crate) leader: Option<BrokerId>,
     pub(crate) leader_epoch: LeaderEpoch,
+    /// As answers tell it.
+    pub(crate) log_start_offset: Offset,
     pub(crate) log_end_offset: Offset,
+    /// As answers tell it: -1 if records keep their own.
+    pub(crate) append_time_ms: i64,
     pub(crate) batches: Vec<StoredBatch>,
     producers: HashMap<ProducerId, Producer>,
 }
@@ -81,7 +85,9 @@ impl PartitionLog {
         Self {
             leader: Some(leader),
             leader_epoch: LeaderEpoch::new(0),
+            log_start_offset: Offset::ZERO,
             log_end_offset: Offset::ZERO,
+            append_time_ms: -1,
             batches: Vec::new(),
             producers: HashMap::new(),
         }
@@ -139,6 +145,11 @@ impl PartitionLog {
             record_count: header.record_count,
             is_duplicate: false,
         })
+    }
+
+    /// Whether a batch was stored before.
+    pub(crate) fn knows(&self, header: &BatchHeader) -> bool {
+        matches!(self.check_producer(header), Ok(Some(_)))
     }
 
     /// Whether the batch is the next of its producer; yields the offset of one that was stored

@@ -17,7 +17,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     // It listens as long as it is held.
     let place = Place::new(TcpNet, "127.0.0.1:0".parse()?);
     let scripted = FakeCluster::start(SystemClock, vec![place], ClusterOptions::default())?;
-    scripted.create_topic("clicks", 3);
+    scripted.model().create_topic("clicks", 3);
     let servers = arguments.next().unwrap_or_else(|| scripted.bootstrap());
     let topic: Arc<str> = arguments.next().map_or("clicks".into(), Into::into);
     let config = ProducerConfig::builder()

@@ -20,7 +20,6 @@ use parking_lot::Mutex;
 
 use crate::batch::{Batch, BatchPlan, Callback, Draft};
 use crate::buffer_pool::{BufferPool, Memory};
-use crate::completion::Receipt;
 use crate::config::ProducerConfig;
 use crate::delivery::Delivery;
 use crate::partitioner::sticky::{Candidate, Sticky};
@@ -91,7 +90,7 @@ struct Growth {
 
 /// What came of trying to append.
 pub(crate) enum Attempt {
-    /// The record is in a batch.
+    /// The record is in a batch, and its listener has the delivery.
     Appended(Appended),
     /// There is no batch with room for it.
     NeedsBatch,
@@ -101,18 +100,21 @@ pub(crate) enum Attempt {
     Closed,
 }
 
-/// A record in a batch.
+/// What is to be done for a record that came into a batch.
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Appended {
-    pub(crate) delivery: Delivery,
     /// Whether the sender should have a look: the batch became full, or is new. (P2.8)
     pub(crate) wake: bool,
 }
 
-/// Who hears of a record beside its future.
+/// Who hears of a record: interceptors and a callback, and the future that the batch gives back.
+/// It lies where the call has it, so that nothing large is handed from step to step.
 pub(crate) struct Listener {
-    /// Whether anybody does: interceptors, or a callback.
+    /// Whether anybody hears beside the future.
     noted: bool,
     callback: Option<Callback>,
+    /// Once the record is in a batch.
+    delivery: Option<Delivery>,
 }
 
 impl Listener {
@@ -120,7 +122,17 @@ impl Listener {
         Self {
             noted: has_interceptors || callback.is_some(),
             callback,
+            delivery: None,
         }
+    }
+
+    /// The future of a record that came into a batch.
+    ///
+    /// # Panics
+    /// If it did not.
+    #[inline]
+    pub(crate) fn into_delivery(self) -> Delivery {
+        self.delivery.expect("a batch has taken the record")
     }
 
     /// The callback of a record that never came into a batch.
@@ -129,11 +141,13 @@ impl Listener {
     }
 
     #[inline]
-    fn join(&mut self, batch: &mut Batch, receipt: Receipt) -> Delivery {
+    fn join(&mut self, batch: &mut Batch, index: u32, draft: &Draft<'_>) {
+        let receipt = draft.receipt();
         if self.noted {
-            batch.note(receipt, self.callback.take());
+            batch.note(index, receipt, self.callback.take());
         }
-        Delivery::batched(Arc::clone(batch.completion()), receipt)
+        let completion = Arc::clone(batch.completion());
+        self.delivery = Some(Delivery::batched(completion, index, receipt));
     }
 }
 
@@ -233,30 +247,26 @@ impl RecordAccumulator {
     /// The partitions that may be drawn: those that have a leader and whose broker takes data, or
     /// else those that have a leader, or else all. (PR-026, PR-030)
     pub(crate) fn candidates(&self, topic: &TopicQueues, known: &Topic) -> Vec<Candidate> {
-        let candidate = |partition: &Partition, queues: &[Option<Arc<PartitionQueue>>]| {
-            let at = usize::try_from(partition.index.get()).unwrap_or(usize::MAX);
-            let queue = queues.get(at).and_then(Option::as_ref);
-            let queued = match queue {
-                Some(queue) if self.rules.adaptive => queue.len(),
-                _ => 0,
-            };
-            let is_avoided = queue.is_some_and(|queue| queue.is_avoided());
+        let candidate = |partition: &Partition| {
+            let looked = topic.with_queue(partition.index, |queue| {
+                let queued = if self.rules.adaptive { queue.len() } else { 0 };
+                (queued, queue.is_avoided())
+            });
+            let (queued, is_avoided) = looked.unwrap_or_default();
             let partition = partition.index;
             (Candidate { partition, queued }, is_avoided)
         };
-        topic.with_queues(|queues| {
-            let led: Vec<_> = known.available().map(|p| candidate(p, queues)).collect();
-            if led.is_empty() {
-                let all = known.partitions().iter().map(|p| candidate(p, queues).0);
-                return all.collect();
-            }
-            let taking = led.iter().filter(|(_, is_avoided)| !is_avoided);
-            let taking: Vec<_> = taking.map(|(candidate, _)| *candidate).collect();
-            if taking.is_empty() {
-                return led.into_iter().map(|(candidate, _)| candidate).collect();
-            }
-            taking
-        })
+        let led: Vec<_> = known.available().map(candidate).collect();
+        if led.is_empty() {
+            let all = known.partitions().iter().map(|p| candidate(p).0);
+            return all.collect();
+        }
+        let taking = led.iter().filter(|(_, is_avoided)| !is_avoided);
+        let taking: Vec<_> = taking.map(|(candidate, _)| *candidate).collect();
+        if taking.is_empty() {
+            return led.into_iter().map(|(candidate, _)| candidate).collect();
+        }
+        taking
     }
 
     /// Appends a record to the last batch of its queue, if that has room. (P3.2)
@@ -287,16 +297,13 @@ impl RecordAccumulator {
         let Some(last) = queue.batches.back_mut() else {
             return Attempt::NeedsBatch;
         };
-        let Some(receipt) = last.append(draft) else {
+        let Some(index) = last.append(draft) else {
             return Attempt::NeedsBatch;
         };
         let became_full = !last.is_open();
-        let delivery = listener.join(last, receipt);
+        listener.join(last, index, draft);
         self.count_sticky(place, draft.size_max, became_full);
-        Attempt::Appended(Appended {
-            delivery,
-            wake: became_full,
-        })
+        Attempt::Appended(Appended { wake: became_full })
     }
 
     fn count_sticky(&self, place: Place<'_>, bytes: usize, last_batch_is_full: bool) {
@@ -343,11 +350,11 @@ impl RecordAccumulator {
                 return other;
             }
         }
-        let Some(receipt) = batch.append(draft) else {
+        let Some(index) = batch.append(draft) else {
             unreachable!("a batch's first record always fits, and its size was checked before");
         };
         let became_full = !batch.is_open();
-        let delivery = listener.join(&mut batch, receipt);
+        listener.join(&mut batch, index, draft);
         self.incomplete.add(batch.completion());
         queue.batches.push_back(batch);
         place.queue.count(&queue);
@@ -357,10 +364,7 @@ impl RecordAccumulator {
         if list {
             self.list(Arc::clone(place.queue));
         }
-        Attempt::Appended(Appended {
-            delivery,
-            wake: true,
-        })
+        Attempt::Appended(Appended { wake: true })
     }
 
     /// Tells the sender of a queue that has something now.
@@ -383,11 +387,9 @@ impl RecordAccumulator {
         let mut growth = self.growth.lock();
         growth.closed = true;
         for topic in self.topics.load().values() {
-            topic.with_queues(|queues| {
-                for queue in queues.iter().flatten() {
-                    queue.lock().closed = true;
-                }
-            });
+            for queue in topic.queues() {
+                queue.lock().closed = true;
+            }
         }
         self.closed.store(true, Ordering::Release);
     }

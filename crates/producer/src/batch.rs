@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use klamm_primitives::{LeaderEpoch, TopicPartition};
 use klamm_records::{
-    BatchHeader, BatchOptions, CloseError, Codecs, Compression, Header, ProducerStamp,
-    RecordBatchBuilder, batch_size_max, record_size_max,
+    BatchHeader, BatchOptions, CloseError, Codecs, Compression, HEADER_LEN, Header, ProducerStamp,
+    RecordBatchBuilder, record_size_max,
 };
 use tracing::warn;
 
@@ -59,12 +59,19 @@ impl<'a> Draft<'a> {
 
     /// The most that a batch of this record alone takes.
     pub(crate) fn batch_size_max(&self) -> usize {
-        batch_size_max(self.key, self.value, self.headers)
+        HEADER_LEN + self.size_max
+    }
+
+    /// What its future keeps of it.
+    pub(crate) fn receipt(&self) -> Receipt {
+        Receipt::new(self.timestamp_ms, self.key, self.value)
     }
 }
 
 /// Who wants to hear of one record beside its future.
 pub(crate) struct Note {
+    /// The record's place in the batch.
+    pub(crate) index: u32,
     pub(crate) receipt: Receipt,
     pub(crate) callback: Option<Callback>,
 }
@@ -159,10 +166,10 @@ impl Batch {
         }
     }
 
-    /// Appends a record, if it belongs here. A batch that has no room for it takes no later one
-    /// either.
+    /// Appends a record, if it belongs here, and returns its place. A batch that has no room for it
+    /// takes no later one either.
     #[inline]
-    pub(crate) fn append(&mut self, draft: &Draft<'_>) -> Option<Receipt> {
+    pub(crate) fn append(&mut self, draft: &Draft<'_>) -> Option<u32> {
         let Content::Building(builder) = &mut self.content else {
             return None;
         };
@@ -181,17 +188,16 @@ impl Batch {
         if builder.is_full() {
             self.open = false;
         }
-        Some(Receipt::new(
-            index,
-            draft.timestamp_ms,
-            draft.key,
-            draft.value,
-        ))
+        Some(index)
     }
 
     /// Adds somebody who wants to hear of a record.
-    pub(crate) fn note(&mut self, receipt: Receipt, callback: Option<Callback>) {
-        self.notes.push(Note { receipt, callback });
+    pub(crate) fn note(&mut self, index: u32, receipt: Receipt, callback: Option<Callback>) {
+        self.notes.push(Note {
+            index,
+            receipt,
+            callback,
+        });
     }
 
     pub(crate) fn completion(&self) -> &Arc<Completion> {
@@ -357,7 +363,7 @@ impl Batch {
         self.done = true;
         self.completion.settle(outcome);
         for note in self.notes.drain(..) {
-            if let Some(told) = self.completion.record(note.receipt) {
+            if let Some(told) = self.completion.record(note.index, note.receipt) {
                 interceptors.acknowledged(&told);
                 if let Some(callback) = note.callback {
                     run(callback, told);

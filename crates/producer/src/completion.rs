@@ -3,6 +3,7 @@
 //! A record has no memory of its own for its outcome: its future holds the batch's completion and
 //! the record's place in the batch.
 
+use std::num::NonZeroU32;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
 
@@ -61,8 +62,6 @@ pub(crate) struct Part {
 /// What a record's future keeps of the record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Receipt {
-    /// The record's place in its batch.
-    pub(crate) index: u32,
     /// Bytes of the key, -1 without one.
     pub(crate) key_len: i32,
     /// Bytes of the value, -1 without one.
@@ -73,18 +72,12 @@ pub(crate) struct Receipt {
 
 impl Receipt {
     /// For a record of these parts.
-    pub(crate) fn new(
-        index: u32,
-        timestamp_ms: i64,
-        key: Option<&[u8]>,
-        value: Option<&[u8]>,
-    ) -> Self {
+    pub(crate) fn new(timestamp_ms: i64, key: Option<&[u8]>, value: Option<&[u8]>) -> Self {
         // A field of 2 GiB or more was refused by the batch.
         let len = |bytes: Option<&[u8]>| {
             bytes.map_or(-1, |bytes| i32::try_from(bytes.len()).unwrap_or(i32::MAX))
         };
         Self {
-            index,
             key_len: len(key),
             value_len: len(value),
             timestamp_ms,
@@ -92,8 +85,20 @@ impl Receipt {
     }
 }
 
-/// A place in the list of who waits.
-pub(crate) type Slot = usize;
+/// A place in the list of who waits; half as large as an index, since every future has one.
+#[derive(Debug, Clone, Copy)]
+struct Slot(NonZeroU32);
+
+impl Slot {
+    fn last_of(wakers: &[Option<Waker>]) -> Self {
+        let count = u32::try_from(wakers.len()).ok().and_then(NonZeroU32::new);
+        Self(count.expect("a batch has fewer records, and one was just added"))
+    }
+
+    fn at(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
 
 #[derive(Debug, Default)]
 struct Waiters {
@@ -123,18 +128,26 @@ impl Completion {
         first
     }
 
-    /// What became of a record, if it is known.
-    pub(crate) fn record(&self, receipt: Receipt) -> Option<Result<RecordMetadata, DeliveryError>> {
+    /// What became of the record at that place in the batch, if it is known.
+    pub(crate) fn record(
+        &self,
+        index: u32,
+        receipt: Receipt,
+    ) -> Option<Result<RecordMetadata, DeliveryError>> {
         let outcome = self.outcome.get()?;
         if let Outcome::Split(parts) = outcome {
-            let (part, receipt) = part_of(parts, receipt);
-            return part.record(receipt);
+            let (part, index) = part_of(parts, index);
+            return part.record(index, receipt);
         }
-        Some(self.told(outcome, receipt))
+        Some(self.told(outcome, index, receipt))
     }
 
-    fn told(&self, outcome: &Outcome, receipt: Receipt) -> Result<RecordMetadata, DeliveryError> {
-        let index = receipt.index;
+    fn told(
+        &self,
+        outcome: &Outcome,
+        index: u32,
+        receipt: Receipt,
+    ) -> Result<RecordMetadata, DeliveryError> {
         match outcome {
             Outcome::Written {
                 base_offset,
@@ -184,7 +197,7 @@ impl Completion {
             return false;
         }
         if let Some(slot) = *slot {
-            let waiting = &mut waiters.wakers[slot];
+            let waiting = &mut waiters.wakers[slot.at()];
             if !waiting.as_ref().is_some_and(|known| known.will_wake(waker)) {
                 *waiting = Some(waker.clone());
             }
@@ -192,18 +205,18 @@ impl Completion {
         }
         let waiting = Some(waker.clone());
         *slot = Some(if let Some(free) = waiters.free.pop() {
-            waiters.wakers[free] = waiting;
+            waiters.wakers[free.at()] = waiting;
             free
         } else {
             waiters.wakers.push(waiting);
-            waiters.wakers.len() - 1
+            Slot::last_of(&waiters.wakers)
         });
         true
     }
 
     fn unregister(&self, slot: Slot) {
         let mut waiters = self.waiters.lock();
-        if let Some(waiting) = waiters.wakers.get_mut(slot)
+        if let Some(waiting) = waiters.wakers.get_mut(slot.at())
             && waiting.take().is_some()
         {
             waiters.free.push(slot);
@@ -211,31 +224,37 @@ impl Completion {
     }
 }
 
-/// The part of a divided batch that a record is in, and its receipt there.
-pub(crate) fn part_of(parts: &[Part], receipt: Receipt) -> (&Arc<Completion>, Receipt) {
-    let after = parts.partition_point(|part| part.first <= receipt.index);
+/// The part of a divided batch that a record is in, and its place there.
+fn part_of(parts: &[Part], index: u32) -> (&Arc<Completion>, u32) {
+    let after = parts.partition_point(|part| part.first <= index);
     let part = &parts[after.checked_sub(1).expect("the first part begins at 0")];
-    let index = receipt.index - part.first;
-    (&part.completion, Receipt { index, ..receipt })
+    (&part.completion, index - part.first)
 }
 
-/// Waits for a completion, through the parts of a divided batch.
+/// Waits for a record's completion, through the parts of a divided batch.
 #[derive(Debug)]
 pub(crate) struct Waiting {
     completion: Arc<Completion>,
+    /// The record's place in the batch.
+    index: u32,
     slot: Option<Slot>,
 }
 
 impl Waiting {
-    pub(crate) fn new(completion: Arc<Completion>) -> Self {
+    pub(crate) fn new(completion: Arc<Completion>, index: u32) -> Self {
         Self {
             completion,
+            index,
             slot: None,
         }
     }
 
-    pub(crate) fn completion(&self) -> &Arc<Completion> {
-        &self.completion
+    /// What became of the record, if it is known.
+    pub(crate) fn outcome(
+        &self,
+        receipt: Receipt,
+    ) -> Option<Result<RecordMetadata, DeliveryError>> {
+        self.completion.record(self.index, receipt)
     }
 
     /// Waits until this completion has an outcome, be it that the batch was divided.
@@ -252,17 +271,18 @@ impl Waiting {
         Poll::Ready(())
     }
 
-    /// Goes on to the part that the record is in, if the batch was divided. Returns the record's
-    /// receipt there.
-    pub(crate) fn follow(&mut self, receipt: Receipt) -> Option<Receipt> {
+    /// Goes on to the part that the record is in, if the batch was divided. Returns whether it
+    /// was.
+    pub(crate) fn follow(&mut self) -> bool {
         let Some(Outcome::Split(parts)) = self.completion.outcome.get() else {
-            return None;
+            return false;
         };
-        let (part, receipt) = part_of(parts, receipt);
+        let (part, index) = part_of(parts, self.index);
         let part = Arc::clone(part);
         self.completion = part;
+        self.index = index;
         self.slot = None;
-        Some(receipt)
+        true
     }
 }
 
@@ -278,7 +298,7 @@ impl Drop for Waiting {
 pub(crate) async fn all_settled(completion: Arc<Completion>, tally: &mut FailureTally) {
     let mut open = vec![completion];
     while let Some(completion) = open.pop() {
-        let mut waiting = Waiting::new(completion);
+        let mut waiting = Waiting::new(completion, 0);
         std::future::poll_fn(|context| waiting.poll(context)).await;
         match waiting.completion.outcome.get() {
             Some(Outcome::Split(parts)) => {

@@ -28,9 +28,10 @@ enum State {
 }
 
 impl Delivery {
-    pub(crate) fn batched(completion: Arc<Completion>, receipt: Receipt) -> Self {
+    #[inline]
+    pub(crate) fn batched(completion: Arc<Completion>, index: u32, receipt: Receipt) -> Self {
         Self(State::Batched {
-            waiting: Waiting::new(completion),
+            waiting: Waiting::new(completion, index),
             receipt,
         })
     }
@@ -42,7 +43,7 @@ impl Delivery {
     /// The outcome, if it is known already.
     pub fn outcome(&self) -> Option<Result<RecordMetadata, DeliveryError>> {
         match &self.0 {
-            State::Batched { waiting, receipt } => waiting.completion().record(*receipt),
+            State::Batched { waiting, receipt } => waiting.outcome(*receipt),
             State::Failed(error) => Some(Err((**error).clone())),
         }
     }
@@ -58,11 +59,10 @@ impl Future for Delivery {
                 if waiting.poll(context).is_pending() {
                     return Poll::Pending;
                 }
-                let Some(in_part) = waiting.follow(*receipt) else {
-                    let outcome = waiting.completion().record(*receipt);
+                if !waiting.follow() {
+                    let outcome = waiting.outcome(*receipt);
                     return Poll::Ready(outcome.expect("it is settled and not divided"));
-                };
-                *receipt = in_part;
+                }
             },
         }
     }
@@ -83,8 +83,8 @@ mod tests {
     }
 
     fn delivery(completion: &Arc<Completion>, index: u32) -> Delivery {
-        let receipt = Receipt::new(index, 70 + i64::from(index), None, Some(b"abc"));
-        Delivery::batched(Arc::clone(completion), receipt)
+        let receipt = Receipt::new(70 + i64::from(index), None, Some(b"abc"));
+        Delivery::batched(Arc::clone(completion), index, receipt)
     }
 
     fn poll(delivery: &mut Delivery) -> Poll<Result<RecordMetadata, DeliveryError>> {
@@ -121,6 +121,12 @@ mod tests {
         let delivery = delivery(&stamped, 1);
         stamped.settle(written(10, 99));
         assert_eq!(delivery.outcome().unwrap().unwrap().timestamp_ms, 99);
+    }
+
+    /// An application holds as many as it has records on their way.
+    #[test]
+    fn a_delivery_is_as_small_as_what_it_tells() {
+        assert_eq!(size_of::<Delivery>(), 32);
     }
 
     #[test]

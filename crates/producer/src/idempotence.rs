@@ -64,6 +64,8 @@ struct Numbering {
     identity: Identity,
     /// Of the next batch's first record.
     next: Sequence,
+    /// How many batches were given sequences.
+    batches: u64,
     /// Of the last record that is known to be written.
     last_acked: Option<Sequence>,
     /// Its offset, if it was told.
@@ -85,6 +87,8 @@ struct Numbering {
 struct Numbered {
     base: Sequence,
     count: i32,
+    /// How many batches had sequences before this one, or before the one that it is a part of.
+    batches_before: u64,
 }
 
 impl Numbering {
@@ -92,6 +96,7 @@ impl Numbering {
         Self {
             identity,
             next: Sequence::ZERO,
+            batches: 0,
             last_acked: None,
             last_acked_offset: None,
             in_flight: VecDeque::new(),
@@ -99,6 +104,15 @@ impl Numbering {
             gap: None,
             is_known: false,
         }
+    }
+
+    /// How many batches a broker may have to remember so that it knows all of these again that
+    /// have no outcome: the first of them, and whatever comes behind it. Those behind it may be
+    /// acknowledged before it, by another leader.
+    fn span(&self) -> usize {
+        let since = |first: &Numbered| self.batches - first.batches_before;
+        let span = self.in_flight.front().map_or(0, since);
+        usize::try_from(span).map_or(usize::MAX, |span| span.max(self.in_flight.len()))
     }
 
     /// Whether a batch with that sequence is the one that the broker expects next.
@@ -370,13 +384,18 @@ impl Idempotence {
             .iter()
             .position(|numbered| numbered.base == base);
         let Some(at) = whole else { return };
-        numbering.in_flight.remove(at);
+        let Some(whole) = numbering.in_flight.remove(at) else {
+            return;
+        };
         let mut base = base;
         for (step, count) in counts.iter().enumerate() {
             let count = count.cast_signed();
-            numbering
-                .in_flight
-                .insert(at + step, Numbered { base, count });
+            let part = Numbered {
+                base,
+                count,
+                ..whole
+            };
+            numbering.in_flight.insert(at + step, part);
             base = base.advance(count);
         }
     }
@@ -436,7 +455,7 @@ impl DrainRules for Idempotence {
             1
         };
         numbering.unresolved.is_none()
-            && numbering.in_flight.len() < most
+            && numbering.span() < most
             && !self.restart.contains(partition)
     }
 
@@ -456,7 +475,12 @@ impl DrainRules for Idempotence {
         let base = numbering.next;
         let count = record_count.cast_signed();
         numbering.next = base.advance(count);
-        numbering.in_flight.push_back(Numbered { base, count });
+        numbering.in_flight.push_back(Numbered {
+            base,
+            count,
+            batches_before: numbering.batches,
+        });
+        numbering.batches += 1;
         Some(identity.at(base))
     }
 }

@@ -34,8 +34,6 @@ mod lifecycle;
 mod sender;
 mod time;
 
-#[cfg(test)]
-mod fake_cluster;
 #[cfg(feature = "testing")]
 pub mod testing;
 

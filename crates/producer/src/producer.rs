@@ -19,6 +19,8 @@ use crate::serializer::Serializer;
 use crate::time::Time;
 
 mod builder;
+mod choosing;
+mod memory;
 mod metadata;
 mod scratch;
 mod send;

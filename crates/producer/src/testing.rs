@@ -86,7 +86,7 @@ impl Pipeline {
                 .append_to_new(place, &draft, &mut listener, memory, now);
         }
         match attempt {
-            Attempt::Appended(appended) => Some(appended.delivery),
+            Attempt::Appended(_) => Some(listener.into_delivery()),
             Attempt::NeedsBatch | Attempt::Moved | Attempt::Closed => None,
         }
     }

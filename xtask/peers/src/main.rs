@@ -6,9 +6,12 @@
 mod cpu;
 mod discard;
 mod first_answer;
+mod latency;
+mod librdkafka;
 mod limits;
 mod load;
 mod producer;
+mod records;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};

@@ -5,18 +5,14 @@ mod klamm;
 mod librdkafka;
 mod rskafka;
 
-use std::net::SocketAddr;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use hdrhistogram::Histogram;
 use serde::Serialize;
 
 use crate::cpu;
-
-/// Records with a latency beyond a minute count as this.
-const LATENCY_NANOS_MAX: u64 = 60_000_000_000;
+use crate::latency::{Beat, Latencies, Quantiles};
+use crate::records::Records;
 
 /// So many records at most are on their way, for each producer alike: librdkafka's own default. Ours
 /// takes no more than its `buffer.memory` besides.
@@ -33,19 +29,8 @@ enum Who {
 pub(crate) struct Options {
     #[arg(long)]
     who: Who,
-    #[arg(long)]
-    address: SocketAddr,
-    #[arg(long)]
-    topic: String,
-    #[arg(long, default_value_t = 1)]
-    partitions: i32,
-    #[arg(long)]
-    records: u64,
-    #[arg(long)]
-    record_bytes: usize,
-    /// Settings of the producer, `name=value`; rskafka has none.
-    #[arg(short = 'X')]
-    settings: Vec<String>,
+    #[command(flatten)]
+    records: Records,
 }
 
 #[derive(clap::Args)]
@@ -74,18 +59,6 @@ pub(crate) struct Steady {
     p99_ms: f64,
 }
 
-impl Options {
-    fn value(&self) -> Vec<u8> {
-        let bytes = 0..self.record_bytes;
-        bytes.map(|it| b'a' + (it * 7 % 26) as u8).collect()
-    }
-
-    /// The partition of a record: each in turn.
-    fn partition(&self, index: u64) -> i32 {
-        i32::try_from(index % u64::from(self.partitions.unsigned_abs())).unwrap_or(0)
-    }
-}
-
 /// Measures between the first record, which brings topic and metadata along, and the last
 /// acknowledgement.
 struct Meter {
@@ -102,15 +75,14 @@ impl Meter {
     }
 
     /// To be called while all threads of the producer are still there.
-    fn stop(&self, options: &Options) -> Result<Sent> {
+    fn stop(&self, sent: &Records) -> Result<Sent> {
         let seconds = self.began.elapsed().as_secs_f64();
         let spent = cpu::of_process(std::process::id())? - self.spent;
-        let records = options.records;
-        let bytes = records as f64 * options.record_bytes as f64;
+        let records = sent.records;
         Ok(Sent {
             records,
             seconds,
-            megabytes_per_second: bytes / 1e6 / seconds,
+            megabytes_per_second: sent.bytes() / 1e6 / seconds,
             cpu_per_million: spent.as_secs_f64() / (records as f64 / 1e6),
             peak_bytes: cpu::peak_bytes(std::process::id())?,
         })
@@ -144,44 +116,10 @@ pub(crate) fn send_steadily(options: &SteadyOptions) -> Result<Steady> {
     }
 }
 
-/// When each record is due.
-struct Beat {
-    began: Instant,
-    rate: u64,
-}
-
-impl Beat {
-    fn new(rate: u64) -> Self {
-        let began = Instant::now();
-        Self { began, rate }
-    }
-
-    fn due(&self, index: u64) -> Instant {
-        self.began + Duration::from_nanos(index * 1_000_000_000 / self.rate)
-    }
-
-    /// Waits until a record is due.
-    fn wait(&self, index: u64) -> Instant {
-        let due = self.due(index);
-        thread::sleep(due.saturating_duration_since(Instant::now()));
-        due
-    }
-}
-
-fn latencies() -> Result<Histogram<u64>> {
-    Ok(Histogram::new_with_bounds(1, LATENCY_NANOS_MAX, 3)?)
-}
-
-fn note(times: &mut Histogram<u64>, due: Instant) {
-    let late = Instant::now().saturating_duration_since(due);
-    times.saturating_record(u64::try_from(late.as_nanos()).unwrap_or(u64::MAX));
-}
-
-fn steady(records: u64, times: &Histogram<u64>) -> Steady {
-    let ms = |quantile| times.value_at_quantile(quantile) as f64 / 1e6;
+fn steady(records: u64, quantiles: &Quantiles) -> Steady {
     Steady {
         records,
-        p50_ms: ms(0.5),
-        p99_ms: ms(0.99),
+        p50_ms: quantiles.p50_ms,
+        p99_ms: quantiles.p99_ms,
     }
 }

@@ -41,7 +41,7 @@ async fn a_connection_that_goes_wrong_fails_its_request_and_no_other() {
         let to_0 = || requests.send(Target::Node(NODE), init(), SendOptions::default());
         world.run(to_0()).await.unwrap();
         let rule = Rule::once(fault.clone()).of(ApiKey::InitProducerId);
-        world.cluster.add_rule(rule);
+        world.cluster.model().add_rule(rule);
         let started = world.clock.time();
         let failed = world.run(to_0()).await;
         assert_eq!(failed, Err(lost(Failure::Disconnected)), "{fault:?}");
@@ -65,6 +65,7 @@ async fn a_request_that_is_not_answered_times_out() {
     world.run(to_0()).await.unwrap();
     world
         .cluster
+        .model()
         .add_rule(Rule::once(Fault::Ignore).of(ApiKey::InitProducerId));
     let started = world.clock.time();
     let failed = world.run(to_0()).await;
@@ -122,6 +123,7 @@ async fn requests_without_an_answer_are_done_when_written() {
     world.known(&task).await;
     world
         .cluster
+        .model()
         .add_rule(Rule::always(Fault::Ignore).of(ApiKey::InitProducerId));
     let options = SendOptions {
         no_response: true,
@@ -132,7 +134,7 @@ async fn requests_without_an_answer_are_done_when_written() {
         assert!(world.run(sent).await.is_ok());
     }
     settle().await;
-    assert_eq!(world.cluster.count(ApiKey::InitProducerId), 20);
+    assert_eq!(world.cluster.model().count(ApiKey::InitProducerId), 20);
 }
 
 /// Covers CL-031, P6.5: on a network that breaks frames and connections, each request has exactly
@@ -147,7 +149,7 @@ async fn cl_031_each_request_has_one_outcome_whatever_happens() {
             .set_segment_bytes_max(1 + usize::try_from(seed % 23).unwrap());
         world.net.set_default_latency(ms(seed % 4));
         let mut random = fastrand::Rng::with_seed(seed);
-        world.cluster.set_chance(move |facts| {
+        world.cluster.model().set_chance(move |facts| {
             if facts.key != ApiKey::InitProducerId {
                 return Vec::new();
             }

@@ -77,7 +77,7 @@ async fn cl_088_large_requests_arrive_whole_and_in_order() {
 
 async fn produce_in_order(buffer_bytes: u32, value_bytes: usize, count: u8) {
     let cluster = cluster(1);
-    cluster.create_topic("topic", 1);
+    cluster.model().create_topic("topic", 1);
     let mut config = config(&cluster);
     config
         .set("send.buffer.bytes", &buffer_bytes.to_string())
@@ -102,7 +102,7 @@ async fn produce_in_order(buffer_bytes: u32, value_bytes: usize, count: u8) {
         expected.push(value);
     }
     let partition = "topic-0".parse().unwrap();
-    let stored = cluster.records(&partition);
+    let stored = cluster.model().records(&partition);
     assert_eq!(stored.len(), expected.len());
     for (stored, expected) in stored.iter().zip(&expected) {
         assert!(stored.value.as_deref() == Some(expected));

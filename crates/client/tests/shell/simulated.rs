@@ -18,7 +18,7 @@ fn init() -> InitProducerIdRequest {
 #[tokio::test]
 async fn a_client_finds_its_cluster_and_gets_answers() {
     let world = World::new(3);
-    world.cluster.create_topic("a", 4);
+    world.cluster.model().create_topic("a", 4);
     let (requests, task) = world.requests(World::config());
     let cluster = world.known(&task).await;
     assert_eq!(cluster.nodes().len(), 3);
@@ -39,7 +39,7 @@ async fn a_client_finds_its_cluster_and_gets_answers() {
         let response = world.run(sent).await.unwrap();
         assert!(response.producer_id.get() >= 0);
     }
-    let seen = world.cluster.seen();
+    let seen = world.cluster.model().seen();
     assert!(
         seen.iter()
             .all(|seen| seen.client_id.as_deref() == Some("tester"))
@@ -53,18 +53,21 @@ async fn an_old_broker_is_spoken_to_in_its_own_versions() {
     let world = World::new(1);
     world
         .cluster
+        .model()
         .set_versions(0, ApiKey::ApiVersions, Some(Versions::new(0, 2)));
     world
         .cluster
+        .model()
         .set_versions(0, ApiKey::Metadata, Some(Versions::new(0, 4)));
     world
         .cluster
+        .model()
         .set_versions(0, ApiKey::InitProducerId, Some(Versions::new(0, 1)));
     let (requests, task) = world.requests(World::config());
     world.known(&task).await;
     let sent = requests.send(Target::LeastLoaded, init(), SendOptions::default());
     world.run(sent).await.unwrap();
-    let seen = world.cluster.seen();
+    let seen = world.cluster.model().seen();
     let versions: Vec<_> = seen.iter().map(|seen| (seen.key, seen.version)).collect();
     assert_eq!(
         versions[..3],
@@ -102,18 +105,21 @@ async fn names_are_resolved_again_until_they_lead_somewhere() {
     let to_0 = || requests.send(Target::Node(NODE), init(), SendOptions::default());
     world.run(to_0()).await.unwrap();
     // The broker's name now belongs to the machine of the other one.
-    let before = world.cluster.count(ApiKey::InitProducerId);
+    let before = world.cluster.model().count(ApiKey::InitProducerId);
     world.net.set_name("broker0", &[World::ip(1)]);
     world.net.reset(world.client.address(), World::ip(0));
     world.run(world.clock.sleep_for(ms(500))).await;
     world.run(to_0()).await.unwrap();
-    let seen = world.cluster.seen();
+    let seen = world.cluster.model().seen();
     let last = seen
         .iter()
         .rfind(|seen| seen.key == ApiKey::InitProducerId)
         .unwrap();
     assert_eq!(last.node.get(), 1);
-    assert_eq!(world.cluster.count(ApiKey::InitProducerId), before + 1);
+    assert_eq!(
+        world.cluster.model().count(ApiKey::InitProducerId),
+        before + 1
+    );
 }
 
 /// Covers CL-041: waiting for a node ends with its time, or at once if it cannot be reached.
@@ -152,7 +158,7 @@ async fn a_throttle_time_is_obeyed() {
     let to_0 = || requests.send(Target::Node(NODE), init(), SendOptions::default());
     world.run(to_0()).await.unwrap();
     let throttle = Rule::once(Fault::Throttle(ms(400))).of(ApiKey::InitProducerId);
-    world.cluster.add_rule(throttle);
+    world.cluster.model().add_rule(throttle);
     world.run(to_0()).await.unwrap();
     let started = world.clock.time();
     world.run(to_0()).await.unwrap();
@@ -191,7 +197,7 @@ async fn an_idle_connection_is_closed_and_its_next_use_reconnects() {
     world.run(world.clock.sleep_for(ms(2_100))).await;
     world.run(to_0()).await.unwrap();
     assert_eq!(world.cluster.connections(), before + 1);
-    let asked = world.cluster.count(ApiKey::Metadata);
+    let asked = world.cluster.model().count(ApiKey::Metadata);
     assert_eq!(asked, 1, "it was no loss");
 }
 

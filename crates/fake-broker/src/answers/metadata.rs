@@ -11,9 +11,9 @@ use klamm_wire::messages::metadata::{
 
 use super::{error_before, throttle_time_ms};
 use crate::fault::Chosen;
-use crate::model::{Model, is_legal_topic};
+use crate::model::{ClusterModel, is_legal_topic};
 
-impl Model {
+impl ClusterModel {
     pub(super) fn metadata(
         &mut self,
         request: &MetadataRequest,
@@ -38,8 +38,7 @@ impl Model {
             .map(|(id, node)| MetadataResponseBroker {
                 node_id: *id,
                 host: node.host.as_str().into(),
-                port: node.address.port().into(),
-                rack: node.rack.as_deref().map(Into::into),
+                port: node.port.into(),
                 ..MetadataResponseBroker::default()
             })
             .collect();

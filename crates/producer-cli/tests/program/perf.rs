@@ -39,12 +39,12 @@ async fn every_record_is_sent_and_the_total_is_printed_as_kafkas_tool_prints_it(
         rest = behind;
     }
     assert_eq!(rest, "");
-    let stored = cluster.records(&partition(0));
+    let stored = cluster.model().records(&partition(0));
     assert_eq!(stored.len(), 1_000);
     let values = stored.iter().map(|record| record.value.as_ref().unwrap());
     assert!(values.clone().all(|value| value.len() == 100));
     assert!(values.flatten().all(u8::is_ascii_uppercase));
-    let seen = cluster.seen();
+    let seen = cluster.model().seen();
     let id = seen.iter().find_map(|request| request.client_id.as_deref());
     assert_eq!(id, Some("perf-producer-client"));
 }
@@ -58,7 +58,7 @@ async fn numbers_and_pieces_of_a_file_are_sent_and_json_is_printed() {
     let ended = perf(&servers, json);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let values = || -> Vec<String> {
-        let records = cluster.records(&partition(0)).into_iter();
+        let records = cluster.model().records(&partition(0)).into_iter();
         let values = records.map(|record| record.value.unwrap().to_vec());
         values
             .map(|value| String::from_utf8(value).unwrap())
@@ -126,7 +126,7 @@ async fn a_target_of_0_sends_nothing_until_somebody_asks_to_end() {
     until("it has connected", || cluster.open_connections() > 0).await;
     let ended = interrupt(child);
     assert_eq!(ended.code, Some(130), "{ended:?}");
-    assert_eq!(cluster.stored().0, 0);
+    assert_eq!(cluster.model().stored().0, 0);
 }
 
 /// Covers PR-149.

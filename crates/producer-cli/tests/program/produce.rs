@@ -24,7 +24,7 @@ fn arguments<'a>(servers: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 }
 
 fn values(cluster: &Cluster) -> Vec<String> {
-    let records = cluster.records(&partition(0)).into_iter();
+    let records = cluster.model().records(&partition(0)).into_iter();
     records
         .map(|record| String::from_utf8(record.value.unwrap().to_vec()).unwrap())
         .collect()
@@ -52,6 +52,7 @@ async fn lines_of_the_standard_input_become_records() {
         Some("3 records read: 3 acknowledged, 0 failed")
     );
     let stored: Vec<_> = cluster
+        .model()
         .records(&partition(0))
         .into_iter()
         .map(fields)
@@ -66,7 +67,7 @@ async fn lines_of_the_standard_input_become_records() {
             (text(""), text("last"), Vec::new()),
         ]
     );
-    let seen = cluster.seen();
+    let seen = cluster.model().seen();
     let id = seen.iter().find_map(|request| request.client_id.as_deref());
     assert_eq!(id, Some("console-producer"));
 }
@@ -135,7 +136,7 @@ async fn json_and_length_prefixed_records_have_their_partition_and_time() {
     let ended = run_with(&binary, &input);
     assert_eq!(ended.code, Some(0), "{ended:?}");
 
-    let stored = cluster.records(&partition(1));
+    let stored = cluster.model().records(&partition(1));
     let times: Vec<i64> = stored.iter().map(|record| record.timestamp_ms).collect();
     assert_eq!(times, [77, 78]);
     assert_eq!(stored[0].value.as_deref(), Some(&br#"{"a":1}"#[..]));
@@ -198,7 +199,7 @@ async fn pr_157_records_that_fail_are_named_and_counted() {
         );
         assert!(ended.stderr.contains("POLICY_VIOLATION"), "{ended:?}");
     }
-    assert_eq!(cluster.stored().0, 0);
+    assert_eq!(cluster.model().stored().0, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -209,7 +210,7 @@ async fn pr_157_with_sync_each_record_is_awaited_before_the_next() {
     let ended = run_with(&arguments(&servers, &["--sync"]), input);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let counts = |cluster: &Cluster| -> Vec<i32> {
-        let batches = cluster.batches(&partition(0)).into_iter();
+        let batches = cluster.model().batches(&partition(0)).into_iter();
         batches.map(|batch| batch.record_count).collect()
     };
     assert_eq!(counts(&cluster), [1, 1, 1, 1]);
@@ -247,13 +248,16 @@ async fn ctrl_c_flushes_what_was_read() {
     ] {
         writeln!(input, "{line}").unwrap();
     }
-    until("the large record is stored", || cluster.stored().0 == 1).await;
-    assert_eq!(cluster.log_end_offset(&partition(1)).get(), 0);
+    until("the large record is stored", || {
+        cluster.model().stored().0 == 1
+    })
+    .await;
+    assert_eq!(cluster.model().log_end_offset(&partition(1)).get(), 0);
     let ended = interrupt(child);
     assert_eq!(ended.code, Some(130), "{ended:?}");
     let summary = "3 records read: 3 acknowledged, 0 failed; interrupted";
     assert!(ended.stderr.contains(summary), "{ended:?}");
-    assert_eq!(cluster.log_end_offset(&partition(1)).get(), 2);
+    assert_eq!(cluster.model().log_end_offset(&partition(1)).get(), 2);
     drop(input);
 }
 
@@ -265,7 +269,7 @@ async fn a_line_is_sent_as_soon_as_it_is_there() {
     let mut input = child.stdin.take().unwrap();
     for (count, line) in (1..).zip(["one\n", "two\n"]) {
         input.write_all(line.as_bytes()).unwrap();
-        until("the line is stored", || cluster.stored().0 == count).await;
+        until("the line is stored", || cluster.model().stored().0 == count).await;
     }
     input.write_all(b"three").unwrap();
     drop(input);
@@ -277,7 +281,7 @@ async fn a_line_is_sent_as_soon_as_it_is_there() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_topic_that_is_not_there_ends_the_run_before_anything_is_read() {
     let cluster = cluster(1);
-    cluster.delete_topic("t");
+    cluster.model().delete_topic("t");
     let servers = cluster.bootstrap();
     let ended = run_with(&arguments(&servers, &["--max-block-ms", "300"]), b"");
     assert_eq!(ended.code, Some(1));
@@ -289,7 +293,7 @@ async fn a_topic_that_is_not_there_ends_the_run_before_anything_is_read() {
         ended.stderr.contains("UNKNOWN_TOPIC_OR_PARTITION"),
         "{ended:?}"
     );
-    assert_eq!(cluster.count(ApiKey::Produce), 0);
+    assert_eq!(cluster.model().count(ApiKey::Produce), 0);
     let ended = run(&arguments(&servers, &["there-is-no-such-file"]));
     assert_eq!(ended.code, Some(1));
     assert!(ended.stderr.contains("there-is-no-such-file"), "{ended:?}");

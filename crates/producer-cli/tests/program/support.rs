@@ -23,14 +23,16 @@ pub(crate) fn cluster(nodes: usize) -> Cluster {
     };
     let place = Place::new(TcpNet, "127.0.0.1:0".parse().unwrap());
     let cluster = FakeCluster::start(SystemClock, vec![place; nodes], options).unwrap();
-    cluster.create_topic("t", nodes);
+    cluster.model().create_topic("t", nodes);
     cluster
 }
 
 /// Every record is refused.
 pub(crate) fn refuse_all(cluster: &Cluster) {
     let refused = Fault::Error(ErrorCode::POLICY_VIOLATION);
-    cluster.add_rule(Rule::always(refused).of(ApiKey::Produce));
+    cluster
+        .model()
+        .add_rule(Rule::always(refused).of(ApiKey::Produce));
 }
 
 pub(crate) fn partition(index: i32) -> TopicPartition {

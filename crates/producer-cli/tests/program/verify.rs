@@ -39,7 +39,7 @@ async fn every_acknowledgement_is_told_with_the_place_where_the_record_is() {
     assert!(data["avg_throughput"].as_f64().unwrap() > 0.0);
     assert_eq!(names(&lines)["producer_send_success"], 500);
 
-    let stored = [0, 1].map(|index| cluster.records(&partition(index)));
+    let stored = [0, 1].map(|index| cluster.model().records(&partition(index)));
     let mut numbers = Vec::new();
     for line in &lines[1..=500] {
         let place = |name: &str| usize::try_from(line[name].as_i64().unwrap()).unwrap();
@@ -115,7 +115,7 @@ async fn an_endless_run_ends_when_asked_and_accounts_for_all() {
         (&data["sent"], &data["acked"]),
         (&told.into(), &told.into())
     );
-    assert_eq!(cluster.stored().0, told);
+    assert_eq!(cluster.model().stored().0, told);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,9 +1,8 @@
 //! [`TopicQueues`]: the queues of one topic, and what its partitions share.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
-use arc_swap::ArcSwap;
 use klamm_primitives::{PartitionIndex, TopicPartition};
 use klamm_records::{Codec, CompressionRatios};
 use parking_lot::Mutex;
@@ -11,15 +10,56 @@ use parking_lot::Mutex;
 use crate::accumulator::queue::PartitionQueue;
 use crate::partitioner::sticky::Sticky;
 
-/// The queues by partition index; those that were never used are missing.
-type Queues = Vec<Option<Arc<PartitionQueue>>>;
+/// How many queues the first segment has places for; each further one has twice as many.
+const FIRST_SEGMENT: usize = 8;
+
+/// So many segments have a place for each partition index that there can be.
+const SEGMENTS: usize = 29;
+
+/// Places for queues, empty until a partition is used.
+type Segment = Box<[OnceLock<Arc<PartitionQueue>>]>;
+
+/// The queues by partition index; those that were never used are missing. Places never move, so
+/// that looking at one, which each record does, is two loads and no count of who looks.
+#[derive(Default)]
+struct Queues([OnceLock<Segment>; SEGMENTS]);
+
+impl Queues {
+    /// The segment of a partition, and the place in it.
+    fn place(partition: PartitionIndex) -> Option<(usize, usize)> {
+        let at = usize::try_from(partition.get()).ok()? + FIRST_SEGMENT;
+        let segment = (at / FIRST_SEGMENT).ilog2() as usize;
+        Some((segment, at - (FIRST_SEGMENT << segment)))
+    }
+
+    #[inline]
+    fn get(&self, partition: PartitionIndex) -> Option<&Arc<PartitionQueue>> {
+        let (segment, place) = Self::place(partition)?;
+        self.0[segment].get()?[place].get()
+    }
+
+    fn get_or_add(
+        &self,
+        partition: PartitionIndex,
+        make: impl FnOnce() -> Arc<PartitionQueue>,
+    ) -> &Arc<PartitionQueue> {
+        let (segment, place) = Self::place(partition).expect("partitions are checked before");
+        let empty = || (0..FIRST_SEGMENT << segment).map(|_| OnceLock::new());
+        let segment = self.0[segment].get_or_init(|| empty().collect());
+        segment[place].get_or_init(make)
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Arc<PartitionQueue>> {
+        let segments = self.0.iter().filter_map(OnceLock::get);
+        segments.flat_map(|places| places.iter().filter_map(OnceLock::get))
+    }
+}
 
 /// The queues of one topic.
 pub(crate) struct TopicQueues {
     name: Arc<str>,
-    /// Read for each record; a queue is added by putting a new list in its place, under the
-    /// accumulator's growth lock.
-    queues: ArcSwap<Queues>,
+    /// Read for each record; one is added under the accumulator's growth lock.
+    queues: Queues,
     sticky: Sticky,
     /// Held by the sender, for a batch that was compressed.
     ratios: Mutex<CompressionRatios>,
@@ -31,7 +71,7 @@ impl TopicQueues {
     pub(crate) fn new(name: Arc<str>, sticky: Sticky) -> Self {
         Self {
             name,
-            queues: ArcSwap::default(),
+            queues: Queues::default(),
             sticky,
             ratios: Mutex::default(),
             expected_ratio: AtomicU32::new(1.0_f32.to_bits()),
@@ -43,8 +83,7 @@ impl TopicQueues {
     }
 
     pub(crate) fn queue(&self, partition: PartitionIndex) -> Option<Arc<PartitionQueue>> {
-        let at = usize::try_from(partition.get()).ok()?;
-        self.queues.load().get(at)?.clone()
+        self.queues.get(partition).cloned()
     }
 
     /// Looks at a queue, if it is there, without a share in it.
@@ -54,8 +93,7 @@ impl TopicQueues {
         partition: PartitionIndex,
         look: impl FnOnce(&Arc<PartitionQueue>) -> T,
     ) -> Option<T> {
-        let at = usize::try_from(partition.get()).ok()?;
-        self.queues.load().get(at)?.as_ref().map(look)
+        self.queues.get(partition).map(look)
     }
 
     /// To be called under the accumulator's growth lock.
@@ -64,26 +102,16 @@ impl TopicQueues {
         partition: PartitionIndex,
         closed: bool,
     ) -> Arc<PartitionQueue> {
-        if let Some(queue) = self.queue(partition) {
-            return queue;
-        }
-        let at = usize::try_from(partition.get()).expect("partitions are checked before");
-        let name = TopicPartition::new(Arc::clone(&self.name), partition);
-        let queue = Arc::new(PartitionQueue::new(name, closed));
-        let mut more = Queues::clone(&self.queues.load());
-        if more.len() <= at {
-            more.resize(at + 1, None);
-        }
-        more[at] = Some(Arc::clone(&queue));
-        self.queues.store(Arc::new(more));
-        queue
+        let make = || {
+            let name = TopicPartition::new(Arc::clone(&self.name), partition);
+            Arc::new(PartitionQueue::new(name, closed))
+        };
+        Arc::clone(self.queues.get_or_add(partition, make))
     }
 
-    pub(crate) fn with_queues<T>(
-        &self,
-        look: impl FnOnce(&[Option<Arc<PartitionQueue>>]) -> T,
-    ) -> T {
-        look(&self.queues.load())
+    /// All that were used.
+    pub(crate) fn queues(&self) -> impl Iterator<Item = &Arc<PartitionQueue>> {
+        self.queues.iter()
     }
 
     /// What part of their size records are expected to keep when compressed. (PR-048)
@@ -97,5 +125,36 @@ impl TopicQueues {
         ratios.observe(codec, ratio);
         let estimate = ratios.estimate(codec).to_bits();
         self.expected_ratio.store(estimate, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn each_partition_has_a_place_of_its_own() {
+        let mut places = HashSet::new();
+        for partition in 0..10_000 {
+            let (segment, place) = Queues::place(partition.into()).unwrap();
+            assert!(place < FIRST_SEGMENT << segment);
+            assert!(places.insert((segment, place)));
+        }
+        let (last, _) = Queues::place(i32::MAX.into()).unwrap();
+        assert_eq!(last + 1, SEGMENTS);
+        assert_eq!(Queues::place((-1).into()), None);
+    }
+
+    #[test]
+    fn a_queue_is_made_once_and_found_again() {
+        let queues = TopicQueues::new("t".into(), Sticky::new(1, 1).unwrap());
+        assert!(queues.queue(1_000.into()).is_none());
+        let made = queues.queue_or_add(1_000.into(), false);
+        assert!(Arc::ptr_eq(&made, &queues.queue_or_add(1_000.into(), true)));
+        assert!(Arc::ptr_eq(&made, &queues.queue(1_000.into()).unwrap()));
+        assert_eq!(queues.queues().count(), 1);
+        assert_eq!(queues.with_queue(999.into(), |_| ()), None);
     }
 }

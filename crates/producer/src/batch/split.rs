@@ -120,8 +120,8 @@ fn take_notes(
     count: u32,
 ) -> Vec<Note> {
     let mut taken = Vec::new();
-    while let Some(mut note) = notes.next_if(|note| note.receipt.index < first + count) {
-        note.receipt.index -= first;
+    while let Some(mut note) = notes.next_if(|note| note.index < first + count) {
+        note.index -= first;
         taken.push(note);
     }
     taken

@@ -1,22 +1,19 @@
 //! Sending one record: eight steps, of which the usual record takes each once and waits for none.
 //! (P2)
 
-use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Instant;
 
 use klamm_client::Topic;
-use klamm_primitives::{PartitionIndex, partition_for_key};
+use klamm_primitives::PartitionIndex;
 use klamm_records::Header;
 
-use crate::accumulator::{Appended, Attempt, Listener, Place, TopicQueues, partition_count};
+use crate::accumulator::{Appended, Attempt, Listener, Place};
 use crate::batch::{Draft, run};
-use crate::buffer_pool::{Memory, PoolError};
 use crate::delivery::Delivery;
 use crate::error::{DeliveryError, Failure, Field, SendError};
 use crate::interceptor::Acknowledged;
-use crate::lifecycle::Phase;
-use crate::partitioner::Choice;
+use crate::producer::choosing::{Chosen, choice};
 use crate::producer::metadata::enough;
 use crate::producer::scratch::Scratch;
 use crate::producer::{Producer, Shared};
@@ -27,7 +24,7 @@ use crate::serializer::Target;
 const HEADERS_ON_STACK: usize = 8;
 
 /// How a record's way ended before it was in a batch: by the call, or by its delivery.
-enum Stopped {
+pub(super) enum Stopped {
     Call(SendError),
     Record(Option<PartitionIndex>, Failure),
 }
@@ -43,12 +40,12 @@ type Serialized<'a> = (Option<&'a [u8]>, Option<&'a [u8]>);
 
 /// A record's serialized parts.
 #[derive(Clone, Copy)]
-struct Parts<'a> {
-    topic: &'a Arc<str>,
-    asked_for: Option<PartitionIndex>,
-    key: Option<&'a [u8]>,
-    value: Option<&'a [u8]>,
-    timestamp_ms: i64,
+pub(super) struct Parts<'a> {
+    pub(super) topic: &'a Arc<str>,
+    pub(super) asked_for: Option<PartitionIndex>,
+    pub(super) key: Option<&'a [u8]>,
+    pub(super) value: Option<&'a [u8]>,
+    pub(super) timestamp_ms: i64,
 }
 
 /// How far a record comes without waiting.
@@ -78,9 +75,9 @@ impl<K, V> Producer<K, V> {
     /// # Errors
     /// [`SendError`], where the call is at fault. Everything else, a record that is too large
     /// included, comes through the delivery. (P2.9)
-    pub async fn send(&self, record: Record<K, V>) -> Result<Delivery, SendError> {
+    pub fn send(&self, record: Record<K, V>) -> impl Future<Output = Result<Delivery, SendError>> {
         let listener = Listener::new(!self.shared.interceptors.is_empty(), None);
-        self.shared.send(record, listener).await
+        self.shared.send(record, listener)
     }
 
     /// As [`send`](Self::send), and has `callback` called with what became of the record: exactly
@@ -90,51 +87,54 @@ impl<K, V> Producer<K, V> {
     ///
     /// # Errors
     /// As [`send`](Self::send).
-    pub async fn send_with(
+    pub fn send_with(
         &self,
         record: Record<K, V>,
         callback: impl FnOnce(Result<RecordMetadata, DeliveryError>) + Send + 'static,
-    ) -> Result<Delivery, SendError> {
+    ) -> impl Future<Output = Result<Delivery, SendError>> {
         let listener = Listener::new(true, Some(Box::new(callback)));
-        self.shared.send(record, listener).await
+        self.shared.send(record, listener)
     }
 }
 
 impl<K, V> Shared<K, V> {
-    async fn send(
+    /// The whole call. What it is given stays in the future: as arguments of an `async fn` they
+    /// would be moved once more, which is a good part of what a record costs.
+    #[expect(clippy::manual_async_fn, reason = "see above")]
+    fn send(
         &self,
-        record: Record<K, V>,
+        mut record: Record<K, V>,
         mut listener: Listener,
-    ) -> Result<Delivery, SendError> {
-        let record = if self.interceptors.is_empty() {
-            record
-        } else {
-            self.interceptors.on_send(record)
-        };
-        let needs_scratch =
-            self.key_serializer.uses_scratch() || self.value_serializer.uses_scratch();
-        let mut scratch = if needs_scratch {
-            self.scratch.take()
-        } else {
-            Scratch::default()
-        };
-        let sent = match self.put_at_once(&record, &mut scratch, &mut listener) {
-            Ok(AtOnce::Appended(appended)) => Ok(appended),
-            Ok(AtOnce::Left(left)) => self.put_on(&record, left, &mut listener, None).await,
-            Ok(AtOnce::Unknown) => self.put_unknown(&record, &mut scratch, &mut listener).await,
-            Err(stopped) => Err(stopped),
-        };
-        if needs_scratch {
-            self.scratch.give_back(scratch);
-        }
-        match sent {
-            Ok(appended) => {
-                if appended.wake {
-                    self.client.wake();
-                }
-                Ok(appended.delivery)
+    ) -> impl Future<Output = Result<Delivery, SendError>> {
+        async move {
+            if !self.interceptors.is_empty() {
+                record = self.interceptors.on_send(record);
             }
-            Err(stopped) => self.stopped(record.topic, stopped, listener),
+            let needs_scratch =
+                self.key_serializer.uses_scratch() || self.value_serializer.uses_scratch();
+            let mut scratch = if needs_scratch {
+                self.scratch.take()
+            } else {
+                Scratch::default()
+            };
+            let sent = match self.put_at_once(&record, &mut scratch, &mut listener) {
+                Ok(AtOnce::Appended(appended)) => Ok(appended),
+                Ok(AtOnce::Left(left)) => self.put_on(&record, left, &mut listener, None).await,
+                Ok(AtOnce::Unknown) => self.put_unknown(&record, &mut scratch, &mut listener).await,
+                Err(stopped) => Err(stopped),
+            };
+            if needs_scratch {
+                self.scratch.give_back(scratch);
+            }
+            match sent {
+                Ok(appended) => {
+                    if appended.wake {
+                        self.client.wake();
+                    }
+                    Ok(listener.into_delivery())
+                }
+                Err(stopped) => self.stopped(record.topic, stopped, listener),
+            }
         }
     }
 
@@ -272,10 +272,9 @@ impl<K, V> Shared<K, V> {
             headers: &record.headers,
         };
         let refused = |field| {
-            let topic = Arc::clone(&record.topic);
             move |source| SendError::Serialize {
                 field,
-                topic,
+                topic: Arc::clone(&record.topic),
                 source,
             }
         };
@@ -375,132 +374,6 @@ impl<K, V> Shared<K, V> {
                 Attempt::Closed => return Err(SendError::Closed.into()),
             }
         }
-    }
-
-    /// The partition of a record: its own, else a partitioner's, else its key's, else the sticky
-    /// one. (P2.3, PR-023)
-    #[inline]
-    fn choose(
-        &self,
-        topic: &TopicQueues,
-        known: &Topic,
-        parts: Parts<'_>,
-    ) -> Result<Chosen, SendError> {
-        let fixed = |partition| Chosen {
-            partition,
-            is_sticky: false,
-            may_change: false,
-        };
-        if let Some(partition) = parts.asked_for {
-            return Ok(fixed(partition));
-        }
-        let count = partition_count(known).unwrap_or(NonZeroU32::MIN);
-        if let Some(partitioner) = &self.partitioner {
-            let partition = partitioner.partition(&choice(known, parts));
-            if known.partition(partition).is_none() {
-                return Err(SendError::NoSuchPartition {
-                    topic: Arc::clone(parts.topic),
-                    chosen: partition,
-                    count: count.get(),
-                });
-            }
-            return Ok(Chosen {
-                may_change: true,
-                ..fixed(partition)
-            });
-        }
-        if let Some(key) = parts.key
-            && !self.limits.ignore_keys
-        {
-            return Ok(fixed(partition_for_key(key, count)));
-        }
-        let sticky = self.accumulator.sticky_partition(topic, known);
-        Ok(Chosen {
-            is_sticky: true,
-            ..fixed(sticky.unwrap_or_default())
-        })
-    }
-
-    /// Memory for a new batch; waits in line for it, for what is left of `max.block.ms`. (P3.4)
-    async fn memory(
-        &self,
-        size: usize,
-        deadline: &mut Option<Instant>,
-    ) -> Result<(Memory, Vec<u8>), Stopped> {
-        let pool = self.accumulator.pool();
-        let mut memory = match pool.try_take(size) {
-            Ok(Some(memory)) => memory,
-            Ok(None) => {
-                let start = self.time.now();
-                let until = *deadline.get_or_insert_with(|| self.deadline());
-                // What is in batches may go now, to make room. (C074)
-                let taking = pool.take(size);
-                tokio::pin!(taking);
-                let mut is_woken = false;
-                let taken = std::future::poll_fn(|context| {
-                    let polled = taking.as_mut().poll(context);
-                    if polled.is_pending() && !std::mem::replace(&mut is_woken, true) {
-                        self.client.wake();
-                    }
-                    polled
-                });
-                let taken = tokio::select! {
-                    biased;
-                    taken = taken => Some(taken),
-                    () = self.time.sleep_until(until) => None,
-                };
-                let now = self.time.now();
-                let waited = now.saturating_duration_since(start);
-                self.metrics.waited_for_memory(waited, taken.is_none(), now);
-                let Some(taken) = taken else {
-                    let failure = Failure::BufferExhausted { size, waited };
-                    return Err(Stopped::Record(None, failure));
-                };
-                taken.map_err(|error| self.no_memory(error, size))?
-            }
-            Err(error) => return Err(self.no_memory(error, size)),
-        };
-        let buffer = memory
-            .buffer()
-            .map_err(|error| self.no_memory(error, size))?;
-        Ok((memory, buffer))
-    }
-
-    fn no_memory(&self, error: PoolError, size: usize) -> Stopped {
-        match error {
-            PoolError::Closed if self.lifecycle.phase() > Phase::Open => {
-                SendError::ClosedDuringSend.into()
-            }
-            PoolError::Closed => SendError::Closed.into(),
-            PoolError::TooLarge { size, total } => {
-                let failure = Failure::RecordTooLarge {
-                    size,
-                    limit: total,
-                    setting: "buffer.memory",
-                };
-                Stopped::Record(None, failure)
-            }
-            PoolError::OutOfMemory { .. } => Stopped::Record(None, Failure::OutOfMemory { size }),
-        }
-    }
-}
-
-/// A partition, and how it came about.
-#[derive(Clone, Copy)]
-struct Chosen {
-    partition: PartitionIndex,
-    is_sticky: bool,
-    /// Whether a partitioner is asked once more if a new batch would be begun. (PR-033)
-    may_change: bool,
-}
-
-fn choice<'a>(known: &'a Topic, parts: Parts<'a>) -> Choice<'a> {
-    Choice {
-        topic: parts.topic,
-        key: parts.key,
-        value: parts.value,
-        partition_count: partition_count(known).unwrap_or(NonZeroU32::MIN),
-        available: known.available_indices(),
     }
 }
 

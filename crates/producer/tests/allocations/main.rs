@@ -5,12 +5,6 @@
     reason = "an allocator cannot be written without; it only counts and passes on"
 )]
 
-#[path = "../../src/fake_cluster.rs"]
-#[expect(dead_code, reason = "the sender's own tests use the rest")]
-mod fake_cluster;
-#[path = "../support/server.rs"]
-mod server;
-
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::collections::HashSet;
@@ -21,10 +15,11 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
+use klamm_fake_broker::{ClusterOptions, FakeCluster, Place};
+use klamm_io::{SystemClock, TcpNet};
 use klamm_producer::{NumberSerializer, Producer, ProducerConfig, Record};
 
-use fake_cluster::FakeCluster;
-use server::Server;
+type Server = FakeCluster<TcpNet, SystemClock>;
 
 thread_local! {
     /// Allocations of this thread.
@@ -70,12 +65,12 @@ const PER_BATCH_MAX: u64 = 12;
 /// drawn.
 const PER_DRAW_MAX: u64 = 2;
 
-async fn warm() -> (Server, ProducerConfig) {
-    let mut cluster = FakeCluster::new(1);
-    cluster.add_topic("t", 1);
-    let server = Server::start(cluster).await;
+fn warm() -> (Server, ProducerConfig) {
+    let place = Place::new(TcpNet, ([127, 0, 0, 1], 0).into());
+    let options = ClusterOptions::default();
+    let server = FakeCluster::start(SystemClock, vec![place], options).expect("loopback");
     let config = ProducerConfig::builder()
-        .bootstrap_servers(&server.bootstrap)
+        .bootstrap_servers(&server.bootstrap())
         .expect("an address")
         .linger(Duration::from_millis(5))
         .build()
@@ -85,12 +80,11 @@ async fn warm() -> (Server, ProducerConfig) {
 
 /// Holds what each record behind the first cost its sender against where batches began.
 fn judge(server: &Server, allocations: &[u64]) {
-    let cluster = server.cluster();
     let mut begins = HashSet::new();
     let mut offset = 0;
-    for batch in &cluster.seen {
+    for batch in server.model().batches_seen() {
         begins.insert(offset);
-        offset += batch.values.len();
+        offset += usize::try_from(batch.header.record_count).expect("a count");
     }
     assert_eq!(offset, allocations.len() + 1, "all are written once");
     assert!(begins.len() > 10, "{} batches", begins.len());
@@ -119,7 +113,7 @@ fn judge(server: &Server, allocations: &[u64]) {
 /// that another partition is drawn, allocates for it; nobody else allocates anything.
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn a_byte_record_allocates_nothing_of_its_own() {
-    let (server, config) = warm().await;
+    let (server, config) = warm();
     let producer = Producer::builder(config).build().await.expect("loopback");
     let topic: Arc<str> = "t".into();
     let value = Bytes::from_static(&[b'x'; 100]);
@@ -141,7 +135,7 @@ async fn a_byte_record_allocates_nothing_of_its_own() {
 /// Typed ones write into a buffer that is used again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn a_typed_record_allocates_nothing_of_its_own() {
-    let (server, config) = warm().await;
+    let (server, config) = warm();
     let producer = Producer::typed(config, NumberSerializer, NumberSerializer);
     let producer = producer.build().await.expect("loopback");
     let topic: Arc<str> = "t".into();

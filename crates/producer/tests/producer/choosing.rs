@@ -22,7 +22,7 @@ fn keyed(key: &'static str) -> Record {
 /// Covers PR-023, PR-024, C059, P1.2, P2.3.
 #[tokio::test]
 async fn a_records_own_partition_goes_before_its_keys() {
-    let server = server(6).await;
+    let server = server(6);
     let producer = producer(config(&server)).await;
     for (key, partition) in [("foobar", 0), ("abc", 3), ("key", 1), ("kafka", 4)] {
         assert_eq!(
@@ -41,7 +41,7 @@ async fn a_records_own_partition_goes_before_its_keys() {
 /// Covers PR-028.
 #[tokio::test]
 async fn keys_can_be_ignored_for_the_choice_and_are_sent_all_the_same() {
-    let server = server(6).await;
+    let server = server(6);
     let producer = producer(config(&server).ignore_keys(true).batch_size(1)).await;
     let mut chosen = HashSet::new();
     for _ in 0..60 {
@@ -57,14 +57,14 @@ async fn keys_can_be_ignored_for_the_choice_and_are_sent_all_the_same() {
 /// Covers PR-025, PR-026, PR-027.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn keyless_records_stay_at_one_partition_for_a_batch() {
-    let server = server(4).await;
+    let server = server(4);
     let settings = config(&server)
         .batch_size(1_000)
         .linger(std::time::Duration::from_millis(50));
     let producer = producer(settings).await;
     // Known before the tasks begin.
     producer.send(Record::to("t")).await.unwrap().await.unwrap();
-    server.cluster().seen.clear();
+    server.model().forget_seen();
     let tasks: Vec<_> = (0..4)
         .map(|_| {
             let producer = producer.clone();
@@ -84,16 +84,19 @@ async fn keyless_records_stay_at_one_partition_for_a_batch() {
     }
     producer.flush().await.unwrap();
     producer.close(None).await;
-    let cluster = server.cluster();
-    let counts: Vec<_> = cluster.seen.iter().map(|seen| seen.values.len()).collect();
-    assert_eq!(counts.iter().sum::<usize>(), 4_000);
+    let model = server.model();
+    let batches = model.batches_seen();
+    let counts: Vec<_> = batches
+        .iter()
+        .map(|batch| batch.header.record_count)
+        .collect();
+    assert_eq!(counts.iter().sum::<i32>(), 4_000);
     // Batches are full but for the last of each partition: the choice does not leave early.
     let full = counts.iter().filter(|count| **count >= 13).count();
     assert!(full * 10 > counts.len() * 8, "{counts:?}");
-    let used: HashSet<_> = cluster
-        .seen
+    let used: HashSet<_> = batches
         .iter()
-        .map(|seen| seen.partition.partition)
+        .map(|batch| batch.partition.partition)
         .collect();
     assert_eq!(used.len(), 4);
 }
@@ -124,8 +127,8 @@ impl Partitioner for Told {
     }
 }
 
-async fn told(answers: &[i32]) -> (crate::server::Server, Producer, Arc<Mutex<Vec<String>>>) {
-    let server = server(3).await;
+async fn told(answers: &[i32]) -> (crate::Server, Producer, Arc<Mutex<Vec<String>>>) {
+    let server = server(3);
     let calls = Arc::default();
     let partitioner = Told {
         answers: Mutex::new(answers.to_vec()),
@@ -168,7 +171,7 @@ async fn pr_033_a_partitioner_is_told_of_a_new_batch_and_asked_once_more() {
 /// Covers PR-034.
 #[tokio::test]
 async fn round_robin_gives_each_partition_its_turn() {
-    let server = server(3).await;
+    let server = server(3);
     let producer = producer(config(&server).partitioner(Strategy::RoundRobin)).await;
     let mut counts = [0; 3];
     for _ in 0..30 {

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use klamm_fake_broker::Fault;
 use klamm_io::{Clock, SystemClock};
 use klamm_producer::{Failure, Record, SendError};
-use klamm_wire::ErrorCode;
+use klamm_wire::{ApiKey, ErrorCode};
 
-use crate::fake_cluster::Fate;
 use crate::{config, failure, producer, server};
 
 fn record() -> Record {
@@ -16,7 +16,7 @@ fn record() -> Record {
 /// Covers PR-137, P8.1.
 #[tokio::test]
 async fn a_flush_does_not_wait_for_company() {
-    let server = server(2).await;
+    let server = server(2);
     let producer = producer(
         config(&server)
             .linger(Duration::from_mins(1))
@@ -45,12 +45,11 @@ async fn a_flush_does_not_wait_for_company() {
 /// Covers C086.
 #[tokio::test]
 async fn a_flush_reports_what_failed_meanwhile() {
-    let server = server(1).await;
+    let server = server(1);
     let producer = producer(config(&server).linger(Duration::from_millis(200))).await;
     server
-        .cluster()
-        .fates
-        .push_back(Fate::Code(ErrorCode::INVALID_RECORD));
+        .model()
+        .line_up(ApiKey::Produce, [Fault::Error(ErrorCode::INVALID_RECORD)]);
     let delivery = producer.send(record()).await.unwrap();
     let error = producer.flush().await.unwrap_err();
     assert_eq!(error.batches, 1);
@@ -61,7 +60,7 @@ async fn a_flush_reports_what_failed_meanwhile() {
 /// Covers PR-012, PR-139, P8.2.
 #[tokio::test]
 async fn closing_sends_what_is_there_and_takes_no_more() {
-    let server = server(1).await;
+    let server = server(1);
     let settings = config(&server)
         .linger(Duration::from_mins(1))
         .delivery_timeout(Duration::from_secs(100));
@@ -85,13 +84,10 @@ async fn closing_sends_what_is_there_and_takes_no_more() {
 #[tokio::test]
 async fn closing_ends_within_its_limit_whatever_the_brokers_do() {
     for limit_ms in [0, 200] {
-        let server = server(1).await;
+        let server = server(1);
         let producer = producer(config(&server)).await;
         producer.send(record()).await.unwrap().await.unwrap();
-        server
-            .cluster()
-            .fates
-            .push_back(Fate::Silence { written: true });
+        server.model().line_up(ApiKey::Produce, [Fault::Swallow]);
         let delivery = producer.send(record()).await.unwrap();
         let start = SystemClock.now();
         producer.close(Some(Duration::from_millis(limit_ms))).await;
@@ -104,7 +100,7 @@ async fn closing_ends_within_its_limit_whatever_the_brokers_do() {
 /// The last handle that goes leaves no task and no record behind.
 #[tokio::test]
 async fn a_producer_that_is_dropped_sends_what_it_had() {
-    let server = server(1).await;
+    let server = server(1);
     let settings = config(&server)
         .linger(Duration::from_mins(1))
         .delivery_timeout(Duration::from_secs(100));

@@ -1,11 +1,5 @@
 //! The whole producer, over sockets, against the fake cluster.
 
-#[path = "../../src/fake_cluster.rs"]
-#[expect(dead_code, reason = "the sender's own tests use the rest")]
-mod fake_cluster;
-#[path = "../support/server.rs"]
-mod server;
-
 mod choosing;
 mod closing;
 mod memory;
@@ -14,21 +8,32 @@ mod sending;
 
 use std::time::Duration;
 
+use klamm_fake_broker::{ClusterOptions, FakeCluster, Place};
+use klamm_io::{SystemClock, TcpNet};
+use klamm_primitives::TopicPartition;
 use klamm_producer::{Delivery, Failure, Producer, ProducerConfig, ProducerConfigBuilder};
 
-use fake_cluster::FakeCluster;
-use server::Server;
+type Server = FakeCluster<TcpNet, SystemClock>;
 
 /// A cluster of one broker with a topic `t`.
-async fn server(partitions: i32) -> Server {
-    let mut cluster = FakeCluster::new(1);
-    cluster.add_topic("t", partitions);
-    Server::start(cluster).await
+fn server(partitions: usize) -> Server {
+    let options = ClusterOptions {
+        auto_create_partitions: None,
+        ..ClusterOptions::default()
+    };
+    let place = Place::new(TcpNet, ([127, 0, 0, 1], 0).into());
+    let cluster = FakeCluster::start(SystemClock, vec![place], options).expect("loopback");
+    cluster.model().create_topic("t", partitions);
+    cluster
+}
+
+fn partition(index: i32) -> TopicPartition {
+    TopicPartition::new("t", index.into())
 }
 
 fn config(server: &Server) -> ProducerConfigBuilder {
     ProducerConfig::builder()
-        .bootstrap_servers(&server.bootstrap)
+        .bootstrap_servers(&server.bootstrap())
         .expect("an address")
         .linger(Duration::ZERO)
         .max_block(Duration::from_secs(20))

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use klamm_fake_broker::Fault;
 use klamm_io::{Clock, SystemClock};
 use klamm_producer::{Failure, Record, SendError};
+use klamm_wire::ApiKey;
 
-use crate::fake_cluster::Fate;
 use crate::{config, failure, producer, server};
 
 fn record() -> Record {
@@ -16,14 +17,13 @@ fn record() -> Record {
 /// Covers PR-054, P3.4, P4.3.
 #[tokio::test]
 async fn without_memory_a_call_waits_for_as_long_as_it_may() {
-    let server = server(1).await;
+    let server = server(1);
     let settings = config(&server).batch_size(1_000).buffer_memory(2_000);
     let producer = producer(settings.max_block(Duration::from_millis(150))).await;
     producer.send(record()).await.unwrap().await.unwrap();
-    server.cluster().fates.extend([
-        Fate::Silence { written: true },
-        Fate::Silence { written: true },
-    ]);
+    server
+        .model()
+        .line_up(ApiKey::Produce, [Fault::Swallow, Fault::Swallow]);
     let held = [
         producer.send(record()).await.unwrap(),
         producer.send(record()).await.unwrap(),
@@ -58,13 +58,10 @@ async fn without_memory_a_call_waits_for_as_long_as_it_may() {
 /// Covers PR-020, PR-058.
 #[tokio::test]
 async fn closing_releases_calls_that_wait_for_memory() {
-    let server = server(1).await;
+    let server = server(1);
     let producer = producer(config(&server).batch_size(1_000).buffer_memory(1_000)).await;
     producer.send(record()).await.unwrap().await.unwrap();
-    server
-        .cluster()
-        .fates
-        .push_back(Fate::Silence { written: true });
+    server.model().line_up(ApiKey::Produce, [Fault::Swallow]);
     let _held = producer.send(record()).await.unwrap();
     let waits = tokio::spawn({
         let producer = producer.clone();

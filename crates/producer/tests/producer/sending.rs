@@ -4,17 +4,17 @@ use std::error::Error;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use klamm_fake_broker::Fault;
 use klamm_io::{Clock, SystemClock};
 use klamm_primitives::Offset;
 use klamm_producer::{
     DeliveryError, Failure, Field, Interceptor, NumberSerializer, Producer, Record, RecordMetadata,
     SendError, SerializeError, Serializer, Target,
 };
-use klamm_wire::ErrorCode;
+use klamm_wire::{ApiKey, ErrorCode};
 use parking_lot::Mutex;
 
-use crate::fake_cluster::Fate;
-use crate::{config, failure, producer, server};
+use crate::{config, failure, partition, producer, server};
 
 fn record(value: &'static str) -> Record {
     Record::to("t").with_value(value)
@@ -23,7 +23,7 @@ fn record(value: &'static str) -> Record {
 /// Covers PR-009, PR-015, P2.1, P2.5, P2.6, P2.7.
 #[tokio::test]
 async fn a_record_is_written_and_its_delivery_says_where() {
-    let server = server(1).await;
+    let server = server(1);
     let producer = producer(config(&server)).await;
     let metadata = producer
         .send(record("a").with_key("key").with_timestamp_ms(0).unwrap())
@@ -43,16 +43,16 @@ async fn a_record_is_written_and_its_delivery_says_where() {
         }
     );
     // What is known already is not asked for again.
-    let asked = server.cluster().metadata_requests;
+    let asked = server.model().count(ApiKey::Metadata);
     let next = producer.send(record("b")).await.unwrap().await.unwrap();
     assert_eq!(next.offset.get(), 1);
-    assert_eq!(server.cluster().metadata_requests, asked);
+    assert_eq!(server.model().count(ApiKey::Metadata), asked);
     producer.close(None).await;
 }
 
 #[tokio::test]
 async fn pr_003_a_record_without_a_time_gets_the_time_after_the_wait_for_metadata() {
-    let server = server(1).await;
+    let server = server(1);
     let producer = producer(config(&server)).await;
     let before = SystemClock.unix_ms();
     let metadata = producer.send(record("a")).await.unwrap().await.unwrap();
@@ -95,7 +95,7 @@ impl Interceptor<i64, u32> for Adds {
 /// Covers PR-004, PR-005, PR-013, P1.4, P1.5, P2.2.
 #[tokio::test]
 async fn serializers_see_topic_and_headers_as_interceptors_left_them() {
-    let server = server(1).await;
+    let server = server(1);
     let config = config(&server).build().unwrap();
     let producer = Producer::typed(config, NumberSerializer, Shows).interceptor(Adds);
     let producer = producer.build().await.unwrap();
@@ -105,8 +105,8 @@ async fn serializers_see_topic_and_headers_as_interceptors_left_them() {
             .with_value(value)
     };
     producer.send(typed(5)).await.unwrap().await.unwrap();
-    let seen = server.cluster().partition("t", 0).log[0].clone();
-    assert_eq!(&seen[..], b"t 1 5");
+    let stored = server.model().records(&partition(0));
+    assert_eq!(stored[0].value.as_deref(), Some(&b"t 1 5"[..]));
     match producer.send(typed(0)).await {
         Err(SendError::Serialize { field, topic, .. }) => {
             assert_eq!((field, &*topic), (Field::Value, "t"));
@@ -119,7 +119,7 @@ async fn serializers_see_topic_and_headers_as_interceptors_left_them() {
 /// Covers PR-006, C077, P2.4.
 #[tokio::test]
 async fn a_record_that_can_never_be_sent_is_refused_before_it_takes_memory() {
-    let server = server(1).await;
+    let server = server(1);
     let settings = || {
         config(&server)
             .max_request_size(2_000)
@@ -176,7 +176,7 @@ impl Interceptor<Bytes, Bytes> for Hears {
 /// Covers PR-007, PR-008, PR-010, PR-094, P2.9, P7.5.
 #[tokio::test]
 async fn each_send_ends_in_one_acknowledgement_before_its_callback() {
-    let server = server(1).await;
+    let server = server(1);
     let heard = Arc::new(Mutex::new(Vec::new()));
     let settings = config(&server).max_request_size(2_000).build().unwrap();
     let builder = Producer::builder(settings).interceptor(Hears(Arc::clone(&heard)));
@@ -216,7 +216,7 @@ async fn each_send_ends_in_one_acknowledgement_before_its_callback() {
 /// Covers PR-066, C014.
 #[tokio::test]
 async fn without_acknowledgements_records_are_done_when_they_are_written() {
-    let server = server(1).await;
+    let server = server(1);
     let producer = producer(config(&server).set("acks", "0").unwrap()).await;
     let metadata = producer.send(record("a")).await.unwrap().await.unwrap();
     assert_eq!(metadata.offset, Offset::UNKNOWN);
@@ -226,18 +226,18 @@ async fn without_acknowledgements_records_are_done_when_they_are_written() {
 /// Covers C088, P7.2.
 #[tokio::test]
 async fn a_connection_that_a_broker_closes_costs_no_record() {
-    let server = server(1).await;
+    let server = server(1);
     let producer = producer(config(&server)).await;
     producer.send(record("a")).await.unwrap().await.unwrap();
     let fates = [
-        Fate::Close { written: true },
-        Fate::Code(ErrorCode::NOT_ENOUGH_REPLICAS),
+        Fault::CloseAfter,
+        Fault::Error(ErrorCode::NOT_ENOUGH_REPLICAS),
     ];
-    server.cluster().fates.extend(fates);
+    server.model().line_up(ApiKey::Produce, fates);
     let metadata = producer.send(record("b")).await.unwrap().await.unwrap();
     assert_eq!(metadata.offset.get(), 1);
     assert_eq!(
-        server.cluster().partition("t", 0).log.len(),
+        server.model().records(&partition(0)).len(),
         2,
         "written once"
     );
@@ -247,7 +247,7 @@ async fn a_connection_that_a_broker_closes_costs_no_record() {
 /// Covers C062.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn records_are_written_in_the_order_of_their_calls_though_memory_is_short() {
-    let server = server(1).await;
+    let server = server(1);
     let producer = producer(config(&server).batch_size(500).buffer_memory(2_000)).await;
     let mut last = None;
     for number in 0..5_000_u32 {
@@ -260,20 +260,17 @@ async fn records_are_written_in_the_order_of_their_calls_though_memory_is_short(
         );
     }
     last.unwrap().await.unwrap();
-    let log: Vec<u32> = {
-        let mut cluster = server.cluster();
-        let log = cluster.partition("t", 0).log.iter();
-        log.map(|value| u32::from_be_bytes(value[..].try_into().unwrap()))
-            .collect()
-    };
-    assert!(log.into_iter().eq(0..5_000));
+    let stored = server.model().records(&partition(0)).into_iter();
+    let values = stored.map(|record| record.value.expect("a number"));
+    let log = values.map(|value| u32::from_be_bytes(value[..].try_into().unwrap()));
+    assert!(log.eq(0..5_000));
     producer.close(None).await;
 }
 
 /// Covers PR-146.
 #[tokio::test]
 async fn metrics_count_what_was_sent() {
-    let server = server(1).await;
+    let server = server(1);
     let producer = producer(config(&server)).await;
     for value in ["a", "b", "c"] {
         producer.send(record(value)).await.unwrap().await.unwrap();

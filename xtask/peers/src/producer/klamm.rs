@@ -3,36 +3,36 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use bytes::Bytes;
 use klamm_producer::{Producer, ProducerConfig, Record};
 
 use super::{
-    Beat, Meter, OPEN_MAX, Options, Sent, Steady, SteadyOptions, latencies, note, runtime, steady,
+    Beat, Latencies, Meter, OPEN_MAX, Options, Records, Sent, Steady, SteadyOptions, runtime,
+    steady,
 };
 
-fn config(options: &Options) -> Result<ProducerConfig> {
-    let address = options.address.to_string();
+fn config(records: &Records) -> Result<ProducerConfig> {
+    let address = records.address.to_string();
     let mut settings = vec![("bootstrap.servers", address.as_str())];
-    for setting in &options.settings {
-        settings.push(setting.split_once('=').context("-X wants name=value")?);
-    }
+    settings.extend(records.settings()?);
     Ok(ProducerConfig::from_properties(settings)?)
 }
 
 pub(super) fn send(options: &Options) -> Result<Sent> {
+    let records = &options.records;
     runtime()?.block_on(async {
-        let producer = Producer::builder(config(options)?).build().await?;
-        let topic: Arc<str> = options.topic.as_str().into();
-        let value = Bytes::from(options.value());
+        let producer = Producer::builder(config(records)?).build().await?;
+        let topic: Arc<str> = records.topic.as_str().into();
+        let value = Bytes::from(records.value());
         let record = |index| {
             let record = Record::to(Arc::clone(&topic)).with_value(value.clone());
-            record.with_partition(options.partition(index))
+            record.with_partition(records.partition(index))
         };
         producer.send(record(0)?).await?.await?;
         let meter = Meter::start()?;
         let mut open = VecDeque::with_capacity(OPEN_MAX);
-        for index in 0..options.records {
+        for index in 0..records.records {
             if open.len() == OPEN_MAX
                 && let Some(oldest) = open.pop_front()
             {
@@ -44,7 +44,7 @@ pub(super) fn send(options: &Options) -> Result<Sent> {
         for delivery in open {
             delivery.await?;
         }
-        let sent = meter.stop(options)?;
+        let sent = meter.stop(records)?;
         producer.close(None).await;
         Ok(sent)
     })
@@ -52,26 +52,26 @@ pub(super) fn send(options: &Options) -> Result<Sent> {
 
 pub(super) fn send_steadily(options: &SteadyOptions) -> Result<Steady> {
     let rate = options.rate;
-    let options = &options.options;
+    let records = &options.options.records;
     let runtime = runtime()?;
-    let producer = Producer::builder(config(options)?).build();
+    let producer = Producer::builder(config(records)?).build();
     let producer = runtime.block_on(producer)?;
-    let topic: Arc<str> = options.topic.as_str().into();
-    let value = Bytes::from(options.value());
+    let topic: Arc<str> = records.topic.as_str().into();
+    let value = Bytes::from(records.value());
     let record = || Record::to(Arc::clone(&topic)).with_value(value.clone());
     runtime.block_on(async { anyhow::Ok(producer.send(record()).await?.await?) })?;
-    let times = Arc::new(Mutex::new(latencies()?));
+    let times = Arc::new(Mutex::new(Latencies::new()?));
     let beat = Beat::new(rate);
-    for index in 0..options.records {
+    for index in 0..records.records {
         let due = beat.wait(index);
         let times = Arc::clone(&times);
         let told = move |outcome: Result<_, _>| {
             outcome.expect("the broker takes it");
-            note(&mut times.lock().expect("nobody panics with it"), due);
+            times.lock().expect("nobody panics with it").note(due);
         };
         runtime.block_on(producer.send_with(record(), told))?;
     }
     runtime.block_on(producer.flush())?;
     let times = times.lock().expect("nobody panics with it");
-    Ok(steady(options.records, &times))
+    Ok(steady(records.records, &times.quantiles()))
 }

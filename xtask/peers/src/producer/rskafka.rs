@@ -6,17 +6,17 @@ use rskafka::client::ClientBuilder;
 use rskafka::client::partition::{Compression, PartitionClient, UnknownTopicHandling};
 use rskafka::record::Record;
 
-use super::{Beat, Meter, Options, Sent, Steady, SteadyOptions, latencies, note, runtime, steady};
+use super::{Beat, Latencies, Meter, Options, Records, Sent, Steady, SteadyOptions, runtime, steady};
 
 /// Bytes of a batch's values; with what records have besides it stays below what brokers take.
 const BATCH_BYTES: usize = 800_000;
 
-async fn partitions(options: &Options) -> Result<Vec<PartitionClient>> {
-    let servers = vec![options.address.to_string()];
+async fn partitions(records: &Records) -> Result<Vec<PartitionClient>> {
+    let servers = vec![records.address.to_string()];
     let client = ClientBuilder::new(servers).build().await?;
     let mut partitions = Vec::new();
-    for partition in 0..options.partitions {
-        let topic = options.topic.clone();
+    for partition in 0..records.partitions {
+        let topic = records.topic.clone();
         let handling = UnknownTopicHandling::Retry;
         partitions.push(client.partition_client(topic, partition, handling).await?);
     }
@@ -33,16 +33,17 @@ fn record(value: &[u8]) -> Result<Record> {
 }
 
 pub(super) fn send(options: &Options) -> Result<Sent> {
+    let sent = &options.records;
     runtime()?.block_on(async {
-        let partitions = partitions(options).await?;
-        let value = options.value();
+        let partitions = partitions(sent).await?;
+        let value = sent.value();
         let plain = Compression::NoCompression;
         for partition in &partitions {
             partition.produce(vec![record(&value)?], plain).await?;
         }
         let meter = Meter::start()?;
-        let records = options.records / partitions.len() as u64;
-        let batch = (BATCH_BYTES / options.record_bytes.max(1)).max(1) as u64;
+        let records = sent.records / partitions.len() as u64;
+        let batch = (BATCH_BYTES / sent.record_bytes.max(1)).max(1) as u64;
         let mut senders = tokio::task::JoinSet::new();
         for partition in partitions {
             let value = value.clone();
@@ -60,26 +61,26 @@ pub(super) fn send(options: &Options) -> Result<Sent> {
         while let Some(sent) = senders.join_next().await {
             sent??;
         }
-        meter.stop(options)
+        meter.stop(sent)
     })
 }
 
 /// Each record is awaited before the next is sent: one that is late makes others late.
 pub(super) fn send_steadily(options: &SteadyOptions) -> Result<Steady> {
     let rate = options.rate;
-    let options = &options.options;
+    let records = &options.options.records;
     let runtime = runtime()?;
-    let partitions = runtime.block_on(partitions(options))?;
+    let partitions = runtime.block_on(partitions(records))?;
     let partition = partitions.first().context("no partition is asked for")?;
-    let value = options.value();
+    let value = records.value();
     let plain = Compression::NoCompression;
     runtime.block_on(partition.produce(vec![record(&value)?], plain))?;
-    let mut times = latencies()?;
+    let mut times = Latencies::new()?;
     let beat = Beat::new(rate);
-    for index in 0..options.records {
+    for index in 0..records.records {
         let due = beat.wait(index);
         runtime.block_on(partition.produce(vec![record(&value)?], plain))?;
-        note(&mut times, due);
+        times.note(due);
     }
-    Ok(steady(options.records, &times))
+    Ok(steady(records.records, &times.quantiles()))
 }

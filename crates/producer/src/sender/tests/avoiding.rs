@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use klamm_fake_broker::Fault;
+
 use super::world::{World, offset, plain};
-use crate::fake_cluster::Fate;
 
 /// The partitions that a hundred draws of the sticky choice come to.
 fn drawn(world: &World) -> BTreeSet<i32> {
@@ -31,8 +32,8 @@ fn pr_030_a_node_that_takes_no_data_is_left_out_of_the_choice_until_it_does() {
         let mut world = World::warm(config, 2, 2);
         assert_eq!(drawn(&world), [0, 1].into());
         // Two requests are all that broker 2, which leads partition 1, has at a time.
-        let slow = Fate::Slow(Duration::from_secs(1));
-        world.cluster.fates.extend([slow.clone(), slow]);
+        let slow = Fault::Delay(Duration::from_secs(1));
+        world.faults([slow.clone(), slow]);
         let taken = [world.send(1, "a"), world.send(1, "b")];
         let waiting = world.send(1, "c");
         world.run_ms(100);

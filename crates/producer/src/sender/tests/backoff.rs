@@ -2,26 +2,26 @@
 
 use std::time::Duration;
 
-use klamm_wire::ErrorCode;
+use klamm_fake_broker::Fault;
+use klamm_wire::{ApiKey, ErrorCode, Versions};
 
-use super::world::{World, config, offset, outcome, plain};
+use super::world::{World, cluster, config, offset, outcome, partition, plain};
 use crate::error::Failure;
-use crate::fake_cluster::Fate;
 
 const NOT_LEADER: ErrorCode = ErrorCode::NOT_LEADER_OR_FOLLOWER;
 
 #[test]
 fn pr_072_attempts_are_counted() {
     let mut world = World::warm(plain().retries(1), 1, 1);
-    world.cluster.fates.extend([
-        Fate::Code(NOT_LEADER),
-        Fate::Code(ErrorCode::NOT_ENOUGH_REPLICAS),
+    world.faults([
+        Fault::Error(NOT_LEADER),
+        Fault::Error(ErrorCode::NOT_ENOUGH_REPLICAS),
     ]);
     let delivery = world.send(0, "a");
     world.run_ms(5000);
     let last = Failure::of(ErrorCode::NOT_ENOUGH_REPLICAS);
     assert_eq!(outcome(&delivery), Err(last));
-    assert_eq!(world.cluster.produce_requests, 2);
+    assert_eq!(world.cluster.count(ApiKey::Produce), 2);
     assert!((world.metric("record-retry-total") - 1.0).abs() < 1e-9);
     assert!((world.metric("record-error-total") - 1.0).abs() < 1e-9);
     world.assert_at_rest();
@@ -31,33 +31,30 @@ fn pr_072_attempts_are_counted() {
 #[test]
 fn a_batch_that_backs_off_stays_though_full_or_flushed_and_its_neighbours_go() {
     let mut world = World::warm(plain(), 1, 2);
-    world
-        .cluster
-        .fates
-        .push_back(Fate::Code(ErrorCode::NOT_ENOUGH_REPLICAS));
+    world.faults([Fault::Error(ErrorCode::NOT_ENOUGH_REPLICAS)]);
     let value = "x".repeat(20_000);
     let held = world.send(0, &value);
-    assert_eq!(world.cluster.produce_requests, 1);
+    assert_eq!(world.cluster.count(ApiKey::Produce), 1);
     let _flushing = world.accumulator.begin_flush();
     world.run_ms(79);
-    assert_eq!(world.cluster.produce_requests, 1, "not before 80 ms");
+    assert_eq!(world.cluster.count(ApiKey::Produce), 1, "not before 80 ms");
     let neighbour = world.send(1, "b");
     assert_eq!(offset(&neighbour), 1);
     world.run_ms(50);
     assert_eq!(offset(&held), 1);
-    assert_eq!(world.cluster.produce_requests, 3);
+    assert_eq!(world.cluster.count(ApiKey::Produce), 3);
 }
 
 /// Covers PR-079.
 #[test]
 fn without_news_of_the_leader_the_retry_waits_and_metadata_is_asked_for() {
     let mut world = World::warm(config(), 2, 1);
-    let before = world.cluster.metadata_requests;
-    world.cluster.fates.push_back(Fate::Code(NOT_LEADER));
+    let before = world.cluster.count(ApiKey::Metadata);
+    world.faults([Fault::Error(NOT_LEADER)]);
     let delivery = world.send(0, "a");
     world.run_ms(79);
-    assert_eq!(world.cluster.produce_requests, 1);
-    assert!(world.cluster.metadata_requests > before);
+    assert_eq!(world.cluster.count(ApiKey::Produce), 1);
+    assert!(world.cluster.count(ApiKey::Metadata) > before);
     world.run_ms(200);
     assert_eq!(offset(&delivery), 1);
 }
@@ -65,32 +62,30 @@ fn without_news_of_the_leader_the_retry_waits_and_metadata_is_asked_for() {
 /// Covers PR-077, C034.
 #[test]
 fn a_newer_leader_epoch_in_the_metadata_ends_the_wait() {
-    let mut world = World::warm(config(), 2, 1);
-    world.cluster.fates.push_back(Fate::Code(NOT_LEADER));
-    world.cluster.move_leader("t", 0, Some(2));
+    // Answers of this version do not name the leader.
+    let mut cluster = cluster(2, 1);
+    cluster.set_versions(1, ApiKey::Produce, Some(Versions::new(3, 9)));
+    let mut world = World::warmed(config(), cluster);
+    world.cluster.move_leader(&partition(0), Some(2.into()));
     let delivery = world.send(0, "a");
     world.run_ms(60);
     assert_eq!(offset(&delivery), 1, "before the backoff of 80 ms is over");
-    assert_eq!(world.cluster.seen.last().unwrap().node, 2);
+    assert_eq!(world.cluster.batches_seen().last().unwrap().node.get(), 2);
 }
 
 /// Covers PR-078, P7.7.
 #[test]
 fn a_leader_that_the_answer_names_is_sent_to_at_once() {
     let mut world = World::warm(config(), 2, 1);
-    world.client.metadata();
-    world.cluster.fates.push_back(Fate::Moved {
-        leader: 2,
-        leader_epoch: 7,
-    });
-    let before = world.cluster.metadata_requests;
+    world.cluster.move_leader(&partition(0), Some(2.into()));
+    let before = world.cluster.count(ApiKey::Metadata);
     let delivery = world.send(0, "a");
     world.run_ms(60);
     assert_eq!(offset(&delivery), 1);
-    assert_eq!(world.cluster.seen.last().unwrap().node, 2);
+    assert_eq!(world.cluster.batches_seen().last().unwrap().node.get(), 2);
     world.run_ms(1000);
     assert!(
-        world.cluster.metadata_requests > before,
+        world.cluster.count(ApiKey::Metadata) > before,
         "a refresh is asked for all the same"
     );
 }
@@ -99,10 +94,10 @@ fn a_leader_that_the_answer_names_is_sent_to_at_once() {
 #[test]
 fn with_one_request_in_flight_nothing_overtakes_a_batch_that_is_sent_again() {
     let mut world = World::warm(plain().max_in_flight(1), 2, 1);
-    world.cluster.fates.push_back(Fate::Code(NOT_LEADER));
+    world.faults([Fault::Error(NOT_LEADER)]);
     let first = world.send(0, "a");
     let second = world.append("t", 0, &"b".repeat(20_000), None);
-    world.cluster.move_leader("t", 0, Some(2));
+    world.cluster.move_leader(&partition(0), Some(2.into()));
     world.run_ms(3000);
     assert_eq!((offset(&first), offset(&second)), (1, 2));
     let log = world.log(0);
@@ -137,10 +132,7 @@ fn a_delivery_ends_in_time_whatever_the_batch_waits_for() {
 
     // It is tried again and again.
     let mut world = World::warm(config(), 1, 1);
-    world
-        .cluster
-        .fates
-        .extend(vec![Fate::Code(ErrorCode::NOT_ENOUGH_REPLICAS); 99]);
+    world.faults(vec![Fault::Error(ErrorCode::NOT_ENOUGH_REPLICAS); 99]);
     let retried = world.send(0, "a");
     world.run_ms(1999);
     assert!(retried.outcome().is_none());
@@ -149,7 +141,7 @@ fn a_delivery_ends_in_time_whatever_the_batch_waits_for() {
         outcome(&retried),
         Err(Failure::Expired { sent: true, .. })
     ));
-    assert!((3..9).contains(&world.cluster.produce_requests));
+    assert!((3..9).contains(&world.cluster.count(ApiKey::Produce)));
     world.assert_at_rest();
 }
 
@@ -158,13 +150,10 @@ fn a_delivery_ends_in_time_whatever_the_batch_waits_for() {
 fn batches_in_flight_expire_together_and_keep_their_memory_until_the_answer() {
     let config = plain().delivery_timeout(Duration::from_secs(30));
     let mut world = World::warm(config, 1, 2);
-    world
-        .cluster
-        .fates
-        .push_back(Fate::Silence { written: true });
+    world.faults([Fault::Swallow]);
     let deliveries = [0, 1].map(|index| world.append("t", index, "a", None));
     world.settle();
-    assert_eq!(world.cluster.produce_requests, 1);
+    assert_eq!(world.cluster.count(ApiKey::Produce), 1);
     world.run_ms(29_999);
     assert!(
         deliveries

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use klamm_wire::{ErrorCode, Versions};
+use klamm_fake_broker::{Fault, Rule};
+use klamm_wire::{ApiKey, ErrorCode, Versions};
 use parking_lot::Mutex;
 
-use super::world::{World, config, offset, outcome, partition, plain};
+use super::world::{World, cluster, config, offset, outcome, partition, plain};
 use crate::config::Acks;
 use crate::error::Failure;
-use crate::fake_cluster::{FakeCluster, Fate};
 use crate::lifecycle::Phase;
 
 /// Covers PR-063, PR-098, PR-046, P5.7.
@@ -20,13 +20,13 @@ fn a_request_has_the_settings_and_one_batch_for_each_partition() {
         .collect();
     let more = world.append("t", 0, "b", None);
     world.settle();
-    assert_eq!(world.cluster.produce_requests, 1);
-    for seen in &world.cluster.seen {
+    assert_eq!(world.cluster.count(ApiKey::Produce), 1);
+    for seen in world.cluster.batches_seen() {
         assert_eq!((seen.acks, seen.timeout_ms, seen.version), (-1, 30_000, 13));
         let base = seen.header.base_sequence.get();
         assert_eq!(base, 1, "the second batch of each partition");
     }
-    assert_eq!(world.cluster.seen.len(), 3);
+    assert_eq!(world.cluster.batches_seen().len(), 3);
     assert_eq!((offset(&deliveries[0]), offset(&more)), (1, 2));
     world.assert_at_rest();
 }
@@ -35,10 +35,8 @@ fn a_request_has_the_settings_and_one_batch_for_each_partition() {
 #[test]
 fn each_partition_has_its_own_outcome() {
     let mut world = World::warm(plain().retries(0), 1, 3);
-    world
-        .cluster
-        .fates
-        .push_back(Fate::CodeFor(partition(1), ErrorCode::INVALID_RECORD));
+    let invalid = Rule::once(Fault::Error(ErrorCode::INVALID_RECORD));
+    world.cluster.add_rule(invalid.on(partition(1)));
     let deliveries: Vec<_> = (0..3)
         .map(|index| world.append("t", index, "a", None))
         .collect();
@@ -54,15 +52,11 @@ fn each_partition_has_its_own_outcome() {
 
 #[test]
 fn pr_066_without_acknowledgement_a_record_is_done_when_it_is_written() {
-    let mut world = World::new(plain().acks(Acks::None), {
-        let mut cluster = FakeCluster::new(1);
-        cluster.add_topic("t", 1);
-        cluster
-    });
+    let mut world = World::new(plain().acks(Acks::None), cluster(1, 1));
     let delivery = world.send(0, "a");
     world.run_ms(1000);
     assert_eq!(offset(&delivery), -1);
-    assert_eq!(world.cluster.seen[0].acks, 0);
+    assert_eq!(world.cluster.batches_seen()[0].acks, 0);
     assert_eq!(world.log(0), ["a"]);
     world.assert_at_rest();
 }
@@ -71,20 +65,17 @@ fn pr_066_without_acknowledgement_a_record_is_done_when_it_is_written() {
 #[test]
 fn a_lost_connection_is_retried_and_asks_for_metadata() {
     let mut world = World::warm(config(), 2, 1);
-    let before = world.cluster.metadata_requests;
-    world.cluster.fates.push_back(Fate::Close { written: true });
+    let before = world.cluster.count(ApiKey::Metadata);
+    world.faults([Fault::CloseAfter]);
     let delivery = world.send(0, "a");
     world.run_ms(3000);
     assert_eq!(offset(&delivery), 1);
     assert_eq!(world.log(0), ["a"], "written once");
-    assert!(world.cluster.metadata_requests > before);
-    assert_eq!(world.cluster.produce_requests, 2);
+    assert!(world.cluster.count(ApiKey::Metadata) > before);
+    assert_eq!(world.cluster.count(ApiKey::Produce), 2);
     world.assert_at_rest();
 
-    world
-        .cluster
-        .fates
-        .push_back(Fate::Silence { written: false });
+    world.faults([Fault::Ignore]);
     let delivery = world.send(0, "b");
     world.run_ms(29_000);
     assert!(delivery.outcome().is_none());
@@ -97,16 +88,13 @@ fn a_lost_connection_is_retried_and_asks_for_metadata() {
 #[test]
 fn pr_067_the_failure_says_whether_the_connection_or_the_time_was_lost() {
     let mut world = World::warm(plain().retries(0), 1, 1);
-    world.cluster.fates.push_back(Fate::Close { written: true });
+    world.faults([Fault::CloseAfter]);
     let lost = world.send(0, "a");
     world.run_ms(3000);
     let failure = outcome(&lost).unwrap_err();
     assert_eq!(failure, Failure::of(ErrorCode::NETWORK_EXCEPTION));
     assert!(failure.is_retriable() && failure.may_have_been_written());
-    world
-        .cluster
-        .fates
-        .push_back(Fate::Silence { written: true });
+    world.faults([Fault::Swallow]);
     let late = world.send(0, "b");
     world.run_ms(31_000);
     assert_eq!(
@@ -119,15 +107,14 @@ fn pr_067_the_failure_says_whether_the_connection_or_the_time_was_lost() {
 #[test]
 fn pr_068_a_broker_without_a_usable_version_gets_nothing() {
     for (config, is_fatal) in [(plain(), false), (config(), true)] {
-        let mut cluster = FakeCluster::new(1);
-        cluster.add_topic("t", 1);
-        cluster.produce_versions = Versions::new(0, 2);
+        let mut cluster = cluster(1, 1);
+        cluster.set_versions(1, ApiKey::Produce, Some(Versions::new(0, 2)));
         let mut world = World::new(config, cluster);
         let delivery = world.send(0, "a");
         world.run_ms(2000);
         let failure = outcome(&delivery).unwrap_err();
         assert_eq!(failure, Failure::UnsupportedVersion("Produce"));
-        assert_eq!(world.cluster.produce_requests, 0);
+        assert_eq!(world.cluster.count(ApiKey::Produce), 0);
         assert_eq!(world.lifecycle.fatal().is_some(), is_fatal);
         world.assert_at_rest();
     }
@@ -136,29 +123,31 @@ fn pr_068_a_broker_without_a_usable_version_gets_nothing() {
 /// Covers C010.
 #[test]
 fn topics_without_an_id_are_named_in_a_version_that_has_names() {
-    let mut cluster = FakeCluster::new(1);
-    cluster.add_topic("t", 1);
-    cluster.has_topic_ids = false;
+    let mut cluster = cluster(1, 1);
+    cluster.set_versions(1, ApiKey::Metadata, Some(Versions::new(0, 9)));
     let mut world = World::new(config(), cluster);
     let delivery = world.send(0, "a");
     world.run_ms(1000);
     assert_eq!(offset(&delivery), 0);
-    assert_eq!(world.cluster.seen[0].version, 12);
+    assert_eq!(world.cluster.batches_seen()[0].version, 12);
 }
 
 #[test]
 fn pr_071_a_batch_is_one_of_magic_2_and_zstd_needs_version_7() {
     let with_versions = |versions| {
-        let mut cluster = FakeCluster::new(1);
-        cluster.add_topic("t", 1);
-        cluster.produce_versions = versions;
+        let mut cluster = cluster(1, 1);
+        cluster.set_versions(1, ApiKey::Produce, Some(versions));
         let config = plain().set("compression.type", "zstd").unwrap();
         let mut world = World::new(config, cluster);
         let delivery = world.send(0, "a");
         world.run_ms(2000);
         (
             outcome(&delivery).is_ok(),
-            world.cluster.seen.first().map(|seen| seen.version),
+            world
+                .cluster
+                .batches_seen()
+                .first()
+                .map(|seen| seen.version),
         )
     };
     assert_eq!(with_versions(Versions::new(3, 7)), (true, Some(7)));
@@ -187,9 +176,10 @@ fn callbacks_run_once_and_in_order_and_one_that_panics_harms_nobody() {
 #[test]
 fn the_brokers_time_is_told_where_it_gives_one() {
     let mut world = World::warm(config(), 1, 1);
-    world.cluster.fates.push_back(Fate::StampedAt(77));
+    world.cluster.set_append_time(&partition(0), 77);
     let delivery = world.send(0, "a");
     assert_eq!(outcome(&delivery).unwrap().timestamp_ms, 77);
+    world.cluster.set_append_time(&partition(0), -1);
     let delivery = world.send(0, "a");
     assert_eq!(outcome(&delivery).unwrap().timestamp_ms, 1_700_000_000_000);
 }
@@ -197,10 +187,10 @@ fn the_brokers_time_is_told_where_it_gives_one() {
 #[test]
 fn refused_records_learn_why_and_the_others_that_they_were_fine() {
     let mut world = World::warm(plain(), 1, 1);
-    world.cluster.fates.push_back(Fate::Refused(
-        ErrorCode::INVALID_RECORD,
-        vec![(1, "no key")],
-    ));
+    world.faults([Fault::RefuseRecords {
+        code: ErrorCode::INVALID_RECORD,
+        records: vec![(1, "no key".to_owned())],
+    }]);
     let deliveries: Vec<_> = ["a", "b"]
         .map(|value| world.append("t", 0, value, None))
         .into();
@@ -245,12 +235,12 @@ fn what_is_not_worth_another_attempt_fails_at_once() {
             Failure::of(ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER),
         ),
     ] {
-        world.cluster.fates.push_back(Fate::Code(code));
-        let before = world.cluster.produce_requests;
+        world.faults([Fault::Error(code)]);
+        let before = world.cluster.count(ApiKey::Produce);
         let delivery = world.send(0, "a");
         world.run_ms(5000);
         assert_eq!(outcome(&delivery), Err(failure), "{code}");
-        assert_eq!(world.cluster.produce_requests, before + 1, "{code}");
+        assert_eq!(world.cluster.count(ApiKey::Produce), before + 1, "{code}");
     }
     assert!(world.lifecycle.fatal().is_none());
     world.assert_at_rest();
@@ -260,19 +250,19 @@ fn what_is_not_worth_another_attempt_fails_at_once() {
 #[test]
 fn a_partition_without_a_leader_asks_for_metadata_and_holds_up_nobody() {
     let mut world = World::warm(config(), 2, 2);
-    world.cluster.move_leader("t", 1, None);
+    world.cluster.move_leader(&partition(1), None);
     world.client.metadata().request_update();
     world.run_ms(500);
-    let before = world.cluster.metadata_requests;
+    let before = world.cluster.count(ApiKey::Metadata);
     let (led, unled) = (world.send(0, "a"), world.send(1, "b"));
     world.run_ms(1000);
     assert_eq!(offset(&led), 1);
     assert!(unled.outcome().is_none());
-    assert!(world.cluster.metadata_requests > before);
+    assert!(world.cluster.count(ApiKey::Metadata) > before);
     let turns = world.turns;
     world.run_ms(1000);
     assert!(world.turns - turns < 100, "it waits between the requests");
-    world.cluster.move_leader("t", 1, Some(1));
+    world.cluster.move_leader(&partition(1), Some(1.into()));
     world.run_ms(2000);
     assert_eq!(offset(&unled), 1);
     world.assert_at_rest();
@@ -297,10 +287,7 @@ fn closing_sends_what_is_there_without_lingering() {
 #[test]
 fn closing_by_force_fails_what_is_left() {
     let mut world = World::warm(config(), 1, 2);
-    world
-        .cluster
-        .fates
-        .push_back(Fate::Silence { written: true });
+    world.faults([Fault::Swallow]);
     let in_flight = world.send(0, "a");
     world.accumulator.rules();
     world.down.push(1);
@@ -319,11 +306,9 @@ fn closing_by_force_fails_what_is_left() {
 
 #[test]
 fn pr_114_without_a_producer_id_closing_waits_and_force_does_not() {
-    let mut cluster = FakeCluster::new(1);
-    cluster.add_topic("t", 1);
-    cluster
-        .id_codes
-        .extend([ErrorCode::COORDINATOR_LOAD_IN_PROGRESS; 3]);
+    let loading = Fault::Error(ErrorCode::COORDINATOR_LOAD_IN_PROGRESS);
+    let mut cluster = cluster(1, 1);
+    cluster.line_up(ApiKey::InitProducerId, vec![loading.clone(); 3]);
     let mut world = World::new(config(), cluster);
     let delivery = world.send(0, "a");
     world.run_ms(50);
@@ -335,11 +320,8 @@ fn pr_114_without_a_producer_id_closing_waits_and_force_does_not() {
     assert_eq!(offset(&delivery), 0);
     assert!(world.client.is_closed());
 
-    let mut cluster = FakeCluster::new(1);
-    cluster.add_topic("t", 1);
-    cluster
-        .id_codes
-        .extend([ErrorCode::COORDINATOR_LOAD_IN_PROGRESS; 300]);
+    let mut cluster = self::cluster(1, 1);
+    cluster.line_up(ApiKey::InitProducerId, vec![loading; 300]);
     let mut world = World::new(config(), cluster);
     let delivery = world.send(0, "a");
     world.run_ms(50);
@@ -353,10 +335,7 @@ fn pr_114_without_a_producer_id_closing_waits_and_force_does_not() {
 #[test]
 fn a_sender_that_is_dropped_fails_what_it_had() {
     let mut world = World::warm(config(), 1, 1);
-    world
-        .cluster
-        .fates
-        .push_back(Fate::Silence { written: true });
+    world.faults([Fault::Swallow]);
     let in_flight = world.send(0, "a");
     let pool = Arc::clone(world.accumulator.pool());
     drop(world);

@@ -1,19 +1,16 @@
 //! Batches that are divided.
 
-use klamm_wire::ErrorCode;
+use klamm_fake_broker::Fault;
+use klamm_wire::{ApiKey, ErrorCode};
 
 use super::world::{World, config, offset, outcome, plain};
 use crate::error::Failure;
-use crate::fake_cluster::Fate;
 
 /// Covers PR-087, PR-090, PR-091, P7.3, C071.
 #[test]
 fn a_batch_that_is_too_large_goes_in_parts_that_keep_its_sequences() {
     let mut world = World::warm(config(), 1, 1);
-    world
-        .cluster
-        .fates
-        .push_back(Fate::Code(ErrorCode::MESSAGE_TOO_LARGE));
+    world.faults([Fault::Error(ErrorCode::MESSAGE_TOO_LARGE)]);
     let deliveries = ["a", "b"].map(|value| world.append("t", 0, value, None));
     world.settle();
     world.run_ms(1000);
@@ -21,7 +18,7 @@ fn a_batch_that_is_too_large_goes_in_parts_that_keep_its_sequences() {
     assert_eq!(world.log(0), ["a", "b"]);
     let sequences: Vec<_> = world
         .cluster
-        .seen
+        .batches_seen()
         .iter()
         .map(|seen| seen.header.base_sequence.get())
         .collect();
@@ -31,7 +28,7 @@ fn a_batch_that_is_too_large_goes_in_parts_that_keep_its_sequences() {
     assert_eq!(
         world
             .cluster
-            .seen
+            .batches_seen()
             .last()
             .unwrap()
             .header
@@ -47,14 +44,11 @@ fn a_batch_that_is_too_large_goes_in_parts_that_keep_its_sequences() {
 #[test]
 fn pr_088_a_single_record_that_is_too_large_fails() {
     let mut world = World::warm(config(), 1, 1);
-    world
-        .cluster
-        .fates
-        .push_back(Fate::Code(ErrorCode::MESSAGE_TOO_LARGE));
+    world.faults([Fault::Error(ErrorCode::MESSAGE_TOO_LARGE)]);
     let delivery = world.send(0, "a");
     world.run_ms(5000);
     assert_eq!(outcome(&delivery), Err(Failure::RecordRefusedForSize));
-    assert_eq!(world.cluster.produce_requests, 1);
+    assert_eq!(world.cluster.count(ApiKey::Produce), 1);
     let next = world.send(0, "b");
     world.run_ms(1000);
     assert_eq!(offset(&next), 1);
@@ -72,7 +66,7 @@ fn parts_are_divided_down_to_single_records_and_only_those_too_large_fail() {
                 .batch_size(1 << 20)
                 .linger(std::time::Duration::from_millis(100));
             let mut world = World::warm(config, 1, 1);
-            world.cluster.partition("t", 0).batch_size_max = Some(3_000);
+            world.cluster.set_batch_bytes_max(3_000);
             let mut rng = fastrand::Rng::with_seed(5);
             let deliveries: Vec<_> = (0..200)
                 .map(|index| {

@@ -6,36 +6,66 @@
 use std::time::Duration;
 
 use fastrand::Rng;
-use klamm_wire::ErrorCode;
+use klamm_fake_broker::{Fault, Rule};
+use klamm_wire::{ApiKey, ErrorCode, Versions};
 
-use super::world::{World, config, outcome, plain};
+use super::world::{World, cluster, config, outcome, partition, plain};
 use crate::delivery::Delivery;
-use crate::fake_cluster::{FakeCluster, Fate};
 
 const PARTITIONS: i32 = 4;
 
-fn fate(rng: &mut Rng) -> Fate {
-    let written = rng.bool();
+/// What goes wrong with a whole produce request.
+fn fault(rng: &mut Rng) -> Fault {
+    let ms = Duration::from_millis;
     match rng.u32(0..14) {
-        0 => Fate::Code(ErrorCode::NOT_ENOUGH_REPLICAS),
-        1 => Fate::Code(ErrorCode::NOT_LEADER_OR_FOLLOWER),
-        2 => Fate::WrittenButCode(ErrorCode::NOT_ENOUGH_REPLICAS_AFTER_APPEND),
-        3 => Fate::WrittenButCode(ErrorCode::REQUEST_TIMED_OUT),
-        4 => Fate::Close { written },
-        5 => Fate::Silence { written },
-        6 => Fate::Slow(Duration::from_millis(rng.u64(1..3_000))),
-        7 => Fate::Code(ErrorCode::MESSAGE_TOO_LARGE),
-        8 => Fate::Code(ErrorCode::INVALID_RECORD),
-        _ => Fate::Fair,
+        0 => Fault::Error(ErrorCode::NOT_ENOUGH_REPLICAS),
+        1 => Fault::Error(ErrorCode::NOT_LEADER_OR_FOLLOWER),
+        2 => Fault::ErrorAfter(ErrorCode::NOT_ENOUGH_REPLICAS_AFTER_APPEND),
+        3 => Fault::ErrorAfter(ErrorCode::REQUEST_TIMED_OUT),
+        4 => Fault::CloseBefore,
+        5 => Fault::CloseAfter,
+        6 => Fault::CloseInAnswer,
+        7 => Fault::Ignore,
+        8 => Fault::Swallow,
+        9 => Fault::Delay(ms(rng.u64(1..3_000))),
+        10 => Fault::Throttle(ms(rng.u64(1..500))),
+        11 => Fault::WrongCorrelationId,
+        12 => Fault::Error(ErrorCode::MESSAGE_TOO_LARGE),
+        _ => Fault::Error(ErrorCode::INVALID_RECORD),
+    }
+}
+
+/// What goes wrong with one partition of a produce request.
+fn partition_error(rng: &mut Rng) -> Fault {
+    match rng.u32(0..4) {
+        0 => Fault::Error(ErrorCode::NOT_LEADER_OR_FOLLOWER),
+        1 => Fault::Error(ErrorCode::KAFKA_STORAGE_ERROR),
+        2 => Fault::ErrorAfter(ErrorCode::REQUEST_TIMED_OUT),
+        _ => Fault::Error(ErrorCode::INVALID_RECORD),
+    }
+}
+
+/// What goes wrong with a request for metadata or for a producer id.
+fn other_fault(rng: &mut Rng) -> Fault {
+    match rng.u32(0..5) {
+        0 => Fault::CloseBefore,
+        1 => Fault::CloseInAnswer,
+        2 => Fault::Ignore,
+        3 => Fault::Delay(Duration::from_millis(rng.u64(1..1_500))),
+        _ => Fault::Error(ErrorCode::COORDINATOR_LOAD_IN_PROGRESS),
     }
 }
 
 /// One run. Returns how many records were acknowledged, and how many failed.
 fn run(seed: u64, idempotent: bool) -> (usize, usize) {
     let mut rng = Rng::with_seed(seed);
-    let mut cluster = FakeCluster::new(3);
-    cluster.add_topic("t", PARTITIONS);
-    cluster.has_topic_ids = rng.bool();
+    let mut cluster = cluster(3, PARTITIONS.unsigned_abs() as usize);
+    if rng.bool() {
+        // Brokers that know no topic ids.
+        for id in 1..=3 {
+            cluster.set_versions(id, ApiKey::Metadata, Some(Versions::new(0, 9)));
+        }
+    }
     let config = if idempotent {
         config()
     } else {
@@ -58,32 +88,45 @@ fn run(seed: u64, idempotent: bool) -> (usize, usize) {
             let delivery = world.append("t", index, &value, None);
             sent.push((index, value, delivery));
         }
-        if rng.u32(0..3) == 0 {
-            let fate = fate(&mut rng);
-            world.cluster.fates.push_back(fate);
+        if rng.u32(0..4) == 0 {
+            world.faults([fault(&mut rng)]);
         }
         match rng.u32(0..40) {
             0 => {
-                let leader = Some(rng.i32(1..=3));
-                let index = rng.usize(0..4);
-                world.cluster.move_leader("t", index, leader);
+                let leader = (rng.u32(0..8) > 0).then(|| rng.i32(1..=3).into());
+                let moved = partition(rng.i32(0..PARTITIONS));
+                world.cluster.move_leader(&moved, leader);
             }
             1 => world.cut(rng.i32(1..=3)),
             2 => world.down = vec![rng.i32(1..=3)],
             3 => world.down.clear(),
+            4 => {
+                let rule = Rule::once(partition_error(&mut rng));
+                let rule = rule.on(partition(rng.i32(0..PARTITIONS)));
+                world.cluster.add_rule(rule.times(rng.u32(1..4)));
+            }
+            5 => {
+                let key = [ApiKey::Metadata, ApiKey::InitProducerId][rng.usize(0..2)];
+                world.cluster.line_up(key, [other_fault(&mut rng)]);
+            }
             _ => {}
         }
         world.run(Duration::from_millis(rng.u64(0..200)));
     }
     // No more faults: all must come to an end.
-    world.cluster.fates.clear();
+    world.cluster.clear_faults();
+    for index in 0..PARTITIONS {
+        if world.cluster.leader(&partition(index)).is_none() {
+            world.cluster.move_leader(&partition(index), Some(1.into()));
+        }
+    }
     world.down.clear();
     world.run(Duration::from_mins(1));
     world.assert_at_rest();
 
     let (mut acked, mut failed) = (0, 0);
     for index in 0..PARTITIONS {
-        let log = world.log(usize::try_from(index).unwrap());
+        let log = world.log(index);
         let mut last = None;
         for (_, value, delivery) in sent.iter().filter(|(partition, ..)| *partition == index) {
             let places: Vec<usize> = (0..log.len()).filter(|at| log[*at] == *value).collect();

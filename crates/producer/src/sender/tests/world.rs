@@ -6,9 +6,11 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use klamm_client::{Action, ConnectionId, Event, Guest, NetworkClient};
+use klamm_fake_broker::{ClusterModel, ClusterOptions, Fault};
 use klamm_io::Clock;
 use klamm_io::sim::SimClock;
-use klamm_primitives::TopicPartition;
+use klamm_primitives::{BrokerId, TopicPartition};
+use klamm_wire::ApiKey;
 
 use crate::accumulator::{Attempt, Listener, Place, RecordAccumulator, Rules};
 use crate::batch::{Callback, Draft};
@@ -16,7 +18,6 @@ use crate::buffer_pool::BufferPool;
 use crate::config::{ProducerConfig, ProducerConfigBuilder};
 use crate::delivery::Delivery;
 use crate::error::{DeliveryError, Failure};
-use crate::fake_cluster::{FakeCluster, Reply};
 use crate::interceptor::{Acknowledged, Interceptors};
 use crate::lifecycle::Lifecycle;
 use crate::metrics::{Metrics, PoolLevels};
@@ -26,10 +27,21 @@ use crate::sender::{Sender, SenderShared};
 /// More turns than this at one instant is a loop that never waits.
 const TURNS_AT_ONCE_MAX: usize = 2_000;
 
+/// The bytes in front of a frame.
+const FRAME_SIZE_LEN: usize = 4;
+
+/// A connection that is open.
+struct Link {
+    node: BrokerId,
+    number: u64,
+    /// When its last answer comes: none overtakes another.
+    answered_at: Instant,
+}
+
 pub(super) struct World {
     pub(super) now: Instant,
     pub(super) start: Instant,
-    pub(super) cluster: FakeCluster,
+    pub(super) cluster: ClusterModel,
     pub(super) client: NetworkClient,
     pub(super) sender: Sender,
     pub(super) accumulator: Arc<RecordAccumulator>,
@@ -38,13 +50,25 @@ pub(super) struct World {
     /// By time, then by the order of their coming about.
     events: BTreeMap<(Instant, u64), Event>,
     event_count: u64,
-    links: HashMap<ConnectionId, i32>,
-    /// When the last answer of a connection comes: none overtakes another.
-    answered_at: HashMap<ConnectionId, Instant>,
+    links: HashMap<ConnectionId, Link>,
     next_turn: Option<Instant>,
     /// Brokers that nobody can connect to.
     pub(super) down: Vec<i32>,
     pub(super) turns: usize,
+}
+
+/// Brokers with the ids from 1 on, at `broker-ID`, and a topic `t`.
+pub(super) fn cluster(brokers: i32, partitions: usize) -> ClusterModel {
+    let mut cluster = ClusterModel::new(ClusterOptions {
+        auto_create_partitions: None,
+        reverse_answers: true,
+        ..ClusterOptions::default()
+    });
+    for id in 1..=brokers {
+        cluster.add_node(id, format!("broker-{id}"), 9092);
+    }
+    cluster.create_topic("t", partitions);
+    cluster
 }
 
 /// A configuration with a server.
@@ -61,11 +85,11 @@ pub(super) fn plain() -> ProducerConfigBuilder {
 }
 
 impl World {
-    pub(super) fn new(config: ProducerConfigBuilder, cluster: FakeCluster) -> Self {
+    pub(super) fn new(config: ProducerConfigBuilder, cluster: ClusterModel) -> Self {
         Self::seeded(config, cluster, 7)
     }
 
-    pub(super) fn seeded(config: ProducerConfigBuilder, cluster: FakeCluster, seed: u64) -> Self {
+    pub(super) fn seeded(config: ProducerConfigBuilder, cluster: ClusterModel, seed: u64) -> Self {
         let config = config.build().unwrap();
         let now = SimClock::new().now();
         let pool = BufferPool::new(config.batching.buffer_memory, config.batching.batch_size);
@@ -80,10 +104,7 @@ impl World {
         };
         let queues = Arc::clone(&accumulator);
         let client = NetworkClient::new(config.client.clone(), seed, now);
-        let topics: Vec<String> = cluster.topics.keys().cloned().collect();
-        client
-            .metadata()
-            .add_topics(topics.iter().map(String::as_str), now);
+        client.metadata().add_topics(["t"], now);
         Self {
             now,
             start: now,
@@ -96,21 +117,24 @@ impl World {
             events: BTreeMap::new(),
             event_count: 0,
             links: HashMap::new(),
-            answered_at: HashMap::new(),
             next_turn: Some(now),
             down: Vec::new(),
             turns: 0,
         }
     }
 
-    /// As [`new`](Self::new), with one topic `t`, and everything known and connected that a first
-    /// record needs.
-    pub(super) fn warm(config: ProducerConfigBuilder, brokers: i32, partitions: i32) -> Self {
-        let mut cluster = FakeCluster::new(brokers);
-        cluster.add_topic("t", partitions);
+    /// As [`warmed`](Self::warmed), in a cluster of that size.
+    pub(super) fn warm(config: ProducerConfigBuilder, brokers: i32, partitions: usize) -> Self {
+        Self::warmed(config, cluster(brokers, partitions))
+    }
+
+    /// As [`new`](Self::new), with everything known and connected that a first record needs.
+    pub(super) fn warmed(config: ProducerConfigBuilder, cluster: ClusterModel) -> Self {
+        let partitions = cluster.partitions();
         let mut world = Self::new(config, cluster);
-        let warm: Vec<_> = (0..partitions)
-            .map(|index| world.send(index, "warm"))
+        let warm: Vec<_> = partitions
+            .iter()
+            .map(|partition| world.send(partition.partition.get(), "warm"))
             .collect();
         let flushing = world.accumulator.begin_flush();
         world.run(Duration::from_secs(1));
@@ -118,9 +142,13 @@ impl World {
         for delivery in warm {
             delivery.outcome().unwrap().unwrap();
         }
-        world.cluster.seen.clear();
-        world.cluster.produce_requests = 0;
+        world.cluster.forget_seen();
         world
+    }
+
+    /// Each of these occurs to one of the next produce requests.
+    pub(super) fn faults(&mut self, faults: impl IntoIterator<Item = Fault>) {
+        self.cluster.line_up(ApiKey::Produce, faults);
     }
 
     pub(super) fn send(&mut self, partition: i32, value: &str) -> Delivery {
@@ -185,7 +213,7 @@ impl World {
                 if appended.wake {
                     self.next_turn = Some(self.now);
                 }
-                appended.delivery
+                listener.into_delivery()
             }
             _ => panic!("the accumulator is open and the partition is given"),
         }
@@ -239,27 +267,18 @@ impl World {
                         let refused = Event::Disconnected(connection, "refused".into());
                         self.happens(self.now, refused);
                     } else {
-                        self.links.insert(connection, id);
+                        let link = Link {
+                            node: id.into(),
+                            number: self.event_count,
+                            answered_at: self.now,
+                        };
+                        self.links.insert(connection, link);
                         self.happens(self.now, Event::Connected(connection));
                     }
                 }
                 Action::Write { connection, frame } => {
-                    let node = self.links[&connection];
                     self.happens(self.now, Event::Written(connection));
-                    let frame = frame.into_bytes().unwrap().slice(4..);
-                    match self.cluster.answer(node, frame) {
-                        Reply::Frame(frame, delay) => {
-                            let last = self.answered_at.entry(connection).or_insert(self.now);
-                            let at = (self.now + delay).max(*last);
-                            *last = at;
-                            self.happens(at, Event::Received(connection, frame));
-                        }
-                        Reply::Close => {
-                            let closed = Event::Disconnected(connection, "closed".into());
-                            self.happens(self.now, closed);
-                        }
-                        Reply::Nothing => {}
-                    }
+                    self.deliver(connection, &frame.into_bytes().unwrap());
                 }
                 Action::Close(connection) => {
                     self.links.remove(&connection);
@@ -271,12 +290,33 @@ impl World {
         }
     }
 
+    /// Takes a request to its broker, and lets happen what that does.
+    fn deliver(&mut self, connection: ConnectionId, request: &Bytes) {
+        let link = self.links.get_mut(&connection).unwrap();
+        let frame = request.slice(FRAME_SIZE_LEN..);
+        let reply = self.cluster.serve(link.node, link.number, frame);
+        let mut at = self.now + reply.delay;
+        // The client's core sees whole frames.
+        if let Some((size, frame)) = reply.bytes.split_first_chunk::<FRAME_SIZE_LEN>()
+            && u32::from_be_bytes(*size) as usize == frame.len()
+        {
+            at = at.max(link.answered_at);
+            link.answered_at = at;
+            let frame = reply.bytes.slice(FRAME_SIZE_LEN..);
+            self.happens(at, Event::Received(connection, frame));
+        }
+        if reply.closes {
+            let closed = Event::Disconnected(connection, "closed".into());
+            self.happens(at, closed);
+        }
+    }
+
     /// Closes all connections to a broker, from its side.
     pub(super) fn cut(&mut self, node: i32) {
         let links: Vec<_> = self
             .links
             .iter()
-            .filter(|(_, to)| **to == node)
+            .filter(|(_, link)| link.node.get() == node)
             .map(|(id, _)| *id)
             .collect();
         for connection in links {
@@ -314,12 +354,12 @@ impl World {
         self.run(Duration::from_millis(ms));
     }
 
-    pub(super) fn log(&mut self, partition: usize) -> Vec<String> {
-        let log = &self.cluster.partition("t", partition).log;
-        let text = |value: &Bytes| String::from_utf8(value.to_vec()).unwrap();
-        log.iter()
-            .filter(|value| &value[..] != b"warm")
-            .map(text)
+    pub(super) fn log(&self, index: i32) -> Vec<String> {
+        let records = self.cluster.records(&partition(index)).into_iter();
+        let values = records.map(|record| record.value.unwrap().to_vec());
+        values
+            .map(|value| String::from_utf8(value).unwrap())
+            .filter(|value| value != "warm")
             .collect()
     }
 
