@@ -48,6 +48,11 @@ impl<D: Disk> SnapshotFiles<D> {
         self.offsets.iter().copied()
     }
 
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.offsets.is_empty()
+    }
+
     /// The newest snapshot at or below an offset.
     pub(crate) fn newest_at(&self, offset: Offset) -> Option<Offset> {
         self.offsets.range(..=offset).next_back().copied()
@@ -59,7 +64,8 @@ impl<D: Disk> SnapshotFiles<D> {
     }
 
     /// Writes the snapshot of this offset, unless it is there. Not synced: half a snapshot is
-    /// known by its checksum and costs no more than reading the log from the one before.
+    /// known by its checksum and costs no more than reading the log from the one before. Where it
+    /// cannot be written, for the disk is full, say, none is left.
     pub(crate) fn write(
         &mut self,
         offset: Offset,
@@ -70,7 +76,11 @@ impl<D: Disk> SnapshotFiles<D> {
         }
         let path = self.path(offset);
         let file = self.disk.open(&path, OpenMode::CreateOrTruncate)?;
-        file.write_all_at(&snapshot::encode(entries), 0)?;
+        if let Err(error) = file.write_all_at(&snapshot::encode(entries), 0) {
+            // Where this fails too, the next opening finds half of it.
+            _ = remove_file(&self.disk, &path);
+            return Err(error);
+        }
         self.offsets.insert(offset);
         self.unsynced.push(offset);
         Ok(())
