@@ -14,6 +14,7 @@ use klamm_log::{
 };
 use klamm_primitives::{BrokerEpoch, BrokerId, TopicId, TopicPartition, Uuid};
 use klamm_replica::TopicSettingsSource;
+use tracing::field::display;
 use tracing::{debug, error, info, warn};
 
 use super::health::Health;
@@ -222,9 +223,9 @@ fn sort_out<D: Disk>(
     }
     for log in mistaken {
         let (partition, directory) = (log.partition(), log.log_directory().display());
-        let found = log.topic_id();
-        let expected = image.topic(&partition.topic).map(|it| it.id);
-        error!(%partition, %directory, ?found, ?expected,
+        let found = log.topic_id().map(display);
+        let expected = image.topic(&partition.topic).map(|it| display(it.id));
+        error!(%partition, %directory, found, expected,
             "partition.metadata names a topic that this cluster never had, the partition is offline");
         logs.set_aside(partition);
     }
@@ -246,8 +247,7 @@ fn found(
     broker: BrokerId,
 ) -> Found {
     let topic = image.topic(&partition.topic);
-    let is_it = |topic: &&TopicImage| id.is_none_or(|id| id == topic.id);
-    let Some(topic) = topic.filter(is_it) else {
+    let Some(topic) = topic.filter(|topic| id.is_none_or(|id| id == topic.id)) else {
         let was_deleted = id.is_some_and(|id| deleted.contains(&id));
         let namesake = topic.and_then(|topic| topic.partition(partition.partition));
         return if was_deleted {

@@ -172,7 +172,7 @@ fn remove_file<D: Disk>(disk: &D, path: &Path) -> Result<(), DiskError> {
 
 #[cfg(test)]
 mod tests {
-    use klamm_io::RealDisk;
+    use klamm_io::{DiskOperation, RealDisk};
 
     use super::*;
 
@@ -214,6 +214,23 @@ mod tests {
         assert_eq!(offsets(&files), [0, 5, 9]);
         assert_eq!(files.newest_at(Offset::new(8)), Some(Offset::new(5)));
         assert_eq!(files.newest_at(Offset::new(-1)), None);
+    }
+
+    #[test]
+    fn a_snapshot_that_finds_no_room_leaves_no_file() {
+        use klamm_io::sim::{Fault, SimDisk};
+        let disk = SimDisk::new(1);
+        disk.create_dir_all(Path::new("/t-0")).unwrap();
+        let mut files = SnapshotFiles::new(disk.clone(), "/t-0".into(), std::iter::empty());
+        for bytes in [0, 3] {
+            let fault = Fault::on(DiskOperation::Write).failing_with(DiskErrorKind::Full);
+            disk.inject(fault.stopping_after_bytes(bytes));
+            files.write(Offset::new(5), &[]).unwrap_err();
+            assert!(files.is_empty() && !files.has_unsynced());
+            assert!(disk.list(Path::new("/t-0")).unwrap().is_empty());
+        }
+        files.write(Offset::new(5), &[]).unwrap();
+        assert_eq!(files.read(Offset::new(5)).unwrap(), Ok(Vec::new()));
     }
 
     #[test]
