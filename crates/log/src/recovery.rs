@@ -84,7 +84,7 @@ impl<D: Disk> Recovery<'_, D> {
             if let Some(damage) = &mut recovered.damage
                 && let DamageKind::OutOfReach(first) = damage.kind
                 && (next.is_some_and(|follower| follower < first)
-                    || self.goes_back_behind(damage.position, &segment)?)
+                    || goes_back_behind(&segment, damage.position)?)
             {
                 // No checksum covers a batch's offset. One that leaps over the segments or the
                 // batches behind was never given out, so this is no overlong segment.
@@ -99,6 +99,10 @@ impl<D: Disk> Recovery<'_, D> {
                 segment_base: base_offset,
                 position: segment.size(),
             };
+            // The next flush begins with the segment that holds the recovery point.
+            if next.is_some_and(|follower| follower < self.options.recovery_point) {
+                segment.sync_all()?;
+            }
             // However many there are, no more than one is open.
             self.segments
                 .insert(base_offset, Arc::new(segment.let_go()));
@@ -228,15 +232,6 @@ impl<D: Disk> Recovery<'_, D> {
         Ok(())
     }
 
-    /// Whether good batches that belong into the segment stand at or behind this position, where one
-    /// stands that does not.
-    fn goes_back_behind(&self, position: u32, segment: &Segment<D>) -> Result<bool, OpenError> {
-        let nothing = Offset::ZERO..Offset::ZERO;
-        let mut scan = segment.scan(position)?;
-        let found = scan.find_good(position, &wanted(segment, nothing))?;
-        Ok(found.is_some())
-    }
-
     fn note_saved(&mut self, path: &Path, saved: PathBuf, found: &Found) {
         let Found {
             batches,
@@ -310,6 +305,15 @@ impl<D: Disk> Recovery<'_, D> {
         self.disk.sync_dir(self.directory)?;
         Ok(())
     }
+}
+
+/// Whether good batches that belong into the segment stand at or behind this position, where one stands
+/// that does not.
+fn goes_back_behind<D: Disk>(segment: &Segment<D>, position: u32) -> Result<bool, OpenError> {
+    let nothing = Offset::ZERO..Offset::ZERO;
+    let mut scan = segment.scan(position)?;
+    let found = scan.find_good(position, &wanted(segment, nothing))?;
+    Ok(found.is_some())
 }
 
 /// Good batches of this segment, of which those that begin in a range were durable.

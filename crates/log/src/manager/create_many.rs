@@ -106,7 +106,7 @@ impl<D: Disk> LogManager<D> {
                             events.extend(self.take_offline(directory, reason));
                         }
                         Err(error) => {
-                            warn!(%error, "names of partitions may come back after a power cut")
+                            warn!(%error, "names of partitions may come back after a power cut");
                         }
                         Ok(()) => {}
                     }

@@ -12,7 +12,7 @@ use klamm_records::{BatchHeader, HEADER_LEN};
 
 use super::{CRC_CHUNK_LEN, Scan, ScanError, Scanned, read_head};
 
-/// Where the first byte of a batch says which format it is of.
+/// Where in a batch the byte stands that tells its format.
 const MAGIC_AT: usize = 16;
 
 /// Good batches that were found.

@@ -4,7 +4,7 @@
 //! and where the log ended when it was taken out. No opening looks at it, Apache Kafka's neither, and
 //! it goes with the partition.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use klamm_io::{Disk, DiskError, DiskErrorKind, DiskFile, OpenMode};
 use klamm_primitives::Offset;
@@ -40,7 +40,7 @@ impl<D: Disk> Segment<D> {
         let copy = self.disk.open(&unfinished, OpenMode::CreateOrTruncate)?;
         let saved = self
             .copy_from(position, &copy)
-            .and_then(|()| self.rename_to_saved(unfinished.clone(), log_end));
+            .and_then(|()| self.rename_to_saved(&unfinished, log_end));
         if saved.is_err() {
             // Where this fails too, the next opening does it.
             _ = self.disk.remove_file(&unfinished);
@@ -53,12 +53,12 @@ impl<D: Disk> Segment<D> {
     /// Takes the segment out of the log and keeps its batches. Returns where they are. The name is
     /// durable once the directory is synced.
     pub(crate) fn set_aside(&self, log_end: Offset) -> Result<PathBuf, DiskError> {
-        let saved = self.rename_to_saved(self.path(FileContent::Log), log_end)?;
+        let saved = self.rename_to_saved(&self.path(FileContent::Log), log_end)?;
         self.remove()?;
         Ok(saved)
     }
 
-    fn rename_to_saved(&self, from: PathBuf, log_end: Offset) -> Result<PathBuf, DiskError> {
+    fn rename_to_saved(&self, from: &Path, log_end: Offset) -> Result<PathBuf, DiskError> {
         let plain = FileName::new(self.base_offset, FileContent::Log);
         let mut to = self.directory.join(format!("{plain}.cut-{log_end}"));
         // What was kept before stays; there are as many of it as files in the directory, at most.
@@ -69,11 +69,11 @@ impl<D: Disk> Segment<D> {
                 .directory
                 .join(format!("{plain}.cut-{log_end}-{count}"));
         }
-        self.disk.rename(&from, &to)?;
+        self.disk.rename(from, &to)?;
         Ok(to)
     }
 
-    fn is_there(&self, path: &std::path::Path) -> Result<bool, DiskError> {
+    fn is_there(&self, path: &Path) -> Result<bool, DiskError> {
         match self.disk.metadata(path) {
             Ok(_) => Ok(true),
             Err(error) if error.kind() == DiskErrorKind::NotFound => Ok(false),
