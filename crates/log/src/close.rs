@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use klamm_io::Disk;
-use klamm_primitives::TopicPartition;
+use klamm_primitives::{Offset, TopicPartition};
 
 use crate::flush::FlushError;
 use crate::log::{ChangeError, Condition, Log};
@@ -33,22 +33,54 @@ impl<D: Disk> Log<D> {
         }
     }
 
+    /// Whether the segment that is appended to has its file open.
+    pub(crate) fn holds_file(&self) -> bool {
+        self.active.segment.holds_file()
+    }
+
+    /// What is written needs a descriptor at a time, and there may be none left in the process. So
+    /// the file that is appended to is synced and closed first: this log needs no other's then.
     fn try_close(&mut self) -> Result<(), ChangeError> {
-        let end_offset = self.log_end_offset();
-        self.snapshots
-            .write(end_offset, &self.producers.to_snapshot())?;
-        if !self.active.is_idle() {
-            self.active.seal()?;
+        let is_empty = self.segment_count() == 1 && self.active.segment.size() == 0;
+        let snapshot = self.producers.to_snapshot();
+        let nobody_is_known = snapshot.is_empty() && self.snapshots.is_empty();
+        // The next opening makes such a log as well as it finds it.
+        let is_nothing = is_empty && nobody_is_known && self.log_end_offset() == Offset::ZERO;
+        let is_untouched = self.active.is_idle() && !self.active.segment.owes_sync();
+        if !is_untouched {
+            self.active.segment.cut_off_reserved()?;
+            self.active.segment.sync_log()?;
+            self.let_go_of_active();
+            self.active.seal_indexes()?;
             self.active.segment.sync_all()?;
             self.syncs.made_a_name();
-        } else if self.snapshots.has_unsynced() {
+        }
+        if self.config.keeps_producer_snapshots && !(is_empty && nobody_is_known) {
+            self.snapshots.write(self.log_end_offset(), &snapshot)?;
+        }
+        if self.snapshots.has_unsynced() {
             self.syncs.made_a_name();
         }
-        match self.flush() {
-            Ok(()) => Ok(()),
-            Err(FlushError::Unavailable(error)) => Err(error.into()),
-            Err(FlushError::Disk(error)) => Err(error.into()),
+        if !is_nothing {
+            match self.flush() {
+                Ok(()) => {}
+                Err(FlushError::Unavailable(error)) => return Err(error.into()),
+                Err(FlushError::Disk(error)) => return Err(error.into()),
+            }
         }
+        let mut segments = self.shared.segments.write();
+        for segment in segments.values_mut().filter(|it| it.is_open()) {
+            *segment = Arc::new(segment.let_go());
+        }
+        Ok(())
+    }
+
+    /// Closes the files of the segment that is appended to. Readers read on.
+    fn let_go_of_active(&mut self) {
+        let active = Arc::new(self.active.segment.let_go());
+        let mut segments = self.shared.segments.write();
+        segments.insert(active.base_offset(), active.clone());
+        self.active.segment = active;
     }
 
     /// Gives the directory the name of one that waits to be removed, and closes the log. The name

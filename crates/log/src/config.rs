@@ -105,6 +105,10 @@ pub struct LogConfig {
     pub dirty_ratio_min: f64,
     /// `producer.id.expiration.ms`: an idle producer is forgotten after so long.
     pub producer_id_expiration: Duration,
+    /// Whether what is known of producers is written where segments begin and where the log is closed.
+    /// A log without idempotent producers, written by one owner, needs none of those files and their
+    /// syncs. No setting of Kafka's.
+    pub keeps_producer_snapshots: bool,
 }
 
 impl Default for LogConfig {
@@ -130,6 +134,7 @@ impl Default for LogConfig {
             compaction_lag_max: None,
             dirty_ratio_min: 0.5,
             producer_id_expiration: DAY,
+            keeps_producer_snapshots: true,
         }
     }
 }

@@ -13,7 +13,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use klamm_io::{Disk, DiskError, DiskErrorKind, Entry, FileKind, RangeWatcher};
 use klamm_primitives::{BrokerId, TopicPartition, Uuid};
@@ -126,6 +126,8 @@ pub(crate) struct LogDirectory<D: Disk> {
     unread: Mutex<Option<OfflineReason>>,
     /// What could not be read although the disk is fine.
     told: Told,
+    /// Whether a log was synced since the recovery points were written last.
+    has_synced: AtomicBool,
 }
 
 /// Whether a directory is in use.
@@ -179,6 +181,7 @@ impl<D: Disk> LogDirectory<D> {
             syncs: SyncQueue::new(),
             unread: Mutex::new(None),
             told: Told::default(),
+            has_synced: AtomicBool::new(false),
         }
     }
 
@@ -266,6 +269,16 @@ impl<D: Disk> LogDirectory<D> {
         }
         self.syncs.abandon();
         true
+    }
+
+    /// Notes that records have become durable, which the recovery points on disk do not say yet.
+    pub(crate) fn note_synced(&self) {
+        self.has_synced.store(true, Ordering::Release);
+    }
+
+    /// Whether any have since this was last asked.
+    pub(crate) fn take_synced(&self) -> bool {
+        self.has_synced.swap(false, Ordering::AcqRel)
     }
 
     /// Why the directory should go offline, if somebody who read of it says so; once.

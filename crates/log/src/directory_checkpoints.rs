@@ -118,6 +118,22 @@ impl<D: Disk> DirectoryCheckpoints<D> {
         };
     }
 
+    /// Says that one of the `unopened` partitions was opened after all: its log tells its offsets.
+    pub(crate) fn opened(&self, partition: &TopicPartition) {
+        let kept = &mut self.state.lock().kept;
+        kept.recovery_point.remove(partition);
+        kept.log_start.remove(partition);
+        kept.high_watermark.remove(partition);
+    }
+
+    /// Keeps what is known of a log that is there and is used no more.
+    pub(crate) fn set_aside(&self, known: KnownOffsets) {
+        let kept = &mut self.state.lock().kept;
+        kept.recovery_point.extend(known.recovery_point);
+        kept.log_start.extend(known.log_start);
+        kept.high_watermark.extend(known.high_watermark);
+    }
+
     /// The first dirty offset of a log, if a pass has noted it.
     pub(crate) fn cleaner_offset(&self, partition: &TopicPartition) -> Option<Offset> {
         self.cleaner.lock().get(partition)

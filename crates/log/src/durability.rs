@@ -136,10 +136,13 @@ impl<D: Disk> LogManager<D> {
     /// Syncs one log, and tells what has come of it. A failure takes the directory offline.
     fn sync(&self, directory: &Arc<LogDirectory<D>>, log: &Arc<PartitionLog<D>>) {
         match sync(log) {
-            Ok(offset) => self.tell(LogEvent::Synced {
-                log: log.clone(),
-                offset,
-            }),
+            Ok(offset) => {
+                directory.note_synced();
+                self.tell(LogEvent::Synced {
+                    log: log.clone(),
+                    offset,
+                });
+            }
             // It was deleted, or all is being stopped: whoever did that knows.
             Err(FlushError::Unavailable(Unavailable::Closed)) => {}
             Err(FlushError::Unavailable(Unavailable::Failed)) => {

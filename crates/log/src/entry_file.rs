@@ -76,6 +76,32 @@ impl<D: Disk, const N: usize> EntryFile<D, N> {
         self.was_there
     }
 
+    /// Whether there is a file.
+    pub(crate) fn has_file(&self) -> bool {
+        self.was_there || self.file.is_some() || self.file_len > 0
+    }
+
+    /// Whether the file was changed and not synced since.
+    pub(crate) fn is_dirty(&self) -> bool {
+        self.is_dirty
+    }
+
+    /// Says that the file was changed before it was opened here, and not synced since.
+    pub(crate) fn set_dirty(&mut self) {
+        self.is_dirty = true;
+    }
+
+    /// Whether the file is not as the index is: entries are in memory alone, or there is unused space
+    /// behind those of the file.
+    pub(crate) fn differs_from_file(&self) -> bool {
+        !self.tail.is_empty() || self.file_len != self.written * Self::ENTRY_LEN
+    }
+
+    /// Closes the file. It is opened when it is needed next.
+    pub(crate) fn close_file(&mut self) {
+        self.file = None;
+    }
+
     /// Says that the file has another name by now.
     pub(crate) fn set_path(&mut self, path: PathBuf) {
         self.path = path;

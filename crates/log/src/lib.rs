@@ -98,7 +98,7 @@ pub use offset_for_timestamp::{OffsetAndTime, TimeTarget};
 pub use open::{OpenError, OpenOptions, Opening};
 pub use producer_state::{ProducerStateError, SequenceFacts, SnapshotError};
 pub use read::{Isolation, LogOffsets, LogReader, Read, ReadError, ReadLimit};
-pub use recover::Cut;
+pub use recover::{Cut, Saved};
 pub use retention::{RetentionReason, RetiredFiles};
 pub use scan::{BatchFault, ScanError};
 pub use segment::SegmentError;

@@ -18,6 +18,7 @@ mod stop;
 #[cfg(test)]
 mod tests;
 mod truncate;
+mod unserved;
 mod upkeep;
 
 use std::collections::HashMap;
@@ -39,6 +40,7 @@ pub use self::open::{Opened, StartError};
 pub use self::options::{ManagerOptions, Now, Wiring};
 pub use self::stop::Stopped;
 pub use self::truncate::{CutError, CutTo};
+use self::unserved::Unserved;
 use self::upkeep::Schedule;
 use crate::cleaner::Cleanings;
 use crate::directory::LogDirectory;
@@ -58,8 +60,8 @@ pub struct LogManager<D: Disk> {
     directories: Vec<Arc<LogDirectory<D>>>,
     logs: RwLock<HashMap<TopicPartition, Arc<PartitionLog<D>>>>,
     /// Partitions whose files are there, or may be, and which nobody can use: their directory has
-    /// failed, or they could not be opened. And where.
-    unavailable: Mutex<HashMap<TopicPartition, PathBuf>>,
+    /// failed, or they could not be opened.
+    unavailable: Mutex<HashMap<TopicPartition, Unserved<D>>>,
     /// Held by whoever makes or deletes partitions, writes checkpoints, or stops.
     changing: Mutex<Changing>,
     doomed: Mutex<DoomedQueue<D>>,
@@ -166,7 +168,7 @@ impl<D: Disk> LogManager<D> {
             logs.retain(|partition, log| {
                 let stays = !Arc::ptr_eq(log.directory(), directory);
                 if !stays {
-                    unavailable.insert(partition.clone(), directory.path_of(partition));
+                    unavailable.insert(partition.clone(), Unserved::for_good(directory, partition));
                     gone.push(log.clone());
                 }
                 stays

@@ -1,5 +1,7 @@
 //! Opening a log: from its files as they are after a clean stop, otherwise by recovering it.
 
+mod epochs;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -15,11 +17,10 @@ use crate::config::LogConfig;
 use crate::damage::Told;
 use crate::flush::Syncs;
 use crate::index_error::IndexError;
-use crate::leader_epochs::LeaderEpochs;
 use crate::log::{Condition, Log, Shared, millis};
 use crate::names::{FileContent, FileName, Transit};
 use crate::producer_state::{ProducerStates, SnapshotFiles};
-use crate::recover::Cut;
+use crate::recover::{Cut, Saved};
 use crate::recovery::Recovery;
 use crate::replay::{Replay, replay};
 use crate::roll::Active;
@@ -65,6 +66,8 @@ pub struct Opening {
     pub cut: Option<Cut>,
     /// Segments behind a cut or a hole, which went as a whole.
     pub segments_removed: Vec<PathBuf>,
+    /// Good batches among all that, and where they are now.
+    pub saved: Vec<Saved>,
 }
 
 /// A log could not be opened. Its records are as they were.
@@ -123,7 +126,8 @@ impl<D: Disk> Log<D> {
     ///
     /// After an unclean stop every segment from the one that holds the recovery point on is read
     /// through and its indexes made anew; at the first batch that is not whole and good the log
-    /// is cut, and what went is told. Records below the recovery point are never cut.
+    /// is cut, and what went is told. Records below the recovery point are never cut. Good batches
+    /// behind the cut are kept in files beside the segments ([`Saved`]). No file stays open.
     ///
     /// # Errors
     /// [`OpenError`]; nothing was cut but what recovery had to. Among them is a segment that is
@@ -281,8 +285,7 @@ impl<D: Disk> Opener<D> {
 
     fn open(&mut self, recovered: &dyn Fn()) -> Result<Log<D>, OpenError> {
         let mut segments = self.segments()?;
-        let epochs_on_disk = LeaderEpochs::read(&self.disk, &self.directory)?;
-        let mut epochs = epochs_on_disk.clone();
+        let (epochs_on_disk, mut epochs) = self.epochs(&segments)?;
         let names = self.names.iter().copied();
         let mut snapshots = SnapshotFiles::new(self.disk.clone(), self.directory.clone(), names);
 
@@ -320,19 +323,24 @@ impl<D: Disk> Opener<D> {
         let log_start = self.options.log_start.max(first_base).min(log_end.offset);
         epochs.truncate_from_start(log_start);
         epochs.truncate_from_end(log_end.offset);
-        if epochs != epochs_on_disk {
-            epochs.write(&self.disk, &self.directory)?;
-        }
+        let has_begun_epoch = epochs_on_disk.as_ref() != Some(&epochs) && !self.write(&epochs)?;
 
         snapshots.remove_above(log_end.offset)?;
         let mut producers = self.producers(known, &segments, &mut snapshots, log_end.offset)?;
         producers.log_start_moved(log_start);
+        // Space is reserved for who appends soon.
+        let is_reserved = self.created_segment && self.config.preallocate;
+        if !is_reserved {
+            for segment in segments.values_mut().filter(|it| it.is_open()) {
+                *segment = Arc::new(segment.let_go());
+            }
+        }
         let last = last_of(&segments).clone();
         for sealed in segments.values().filter(|it| !Arc::ptr_eq(it, &last)) {
             sealed.set_sealed(None);
         }
         let now_ms = self.options.now_ms;
-        let active = if was_recovered || self.created_segment {
+        let active = if is_reserved {
             Active::reopen(last, &self.config, now_ms)?
         } else {
             Active::idle(last, &self.config, now_ms)
@@ -374,7 +382,7 @@ impl<D: Disk> Opener<D> {
                 log_end.offset
             },
             syncs: Arc::new(syncs),
-            has_begun_epoch: false,
+            has_begun_epoch,
             condition: Condition::Open,
         };
         log.set_high_watermark(self.options.high_watermark);

@@ -8,9 +8,13 @@ use std::time::Instant;
 use klamm_io::Disk;
 use klamm_primitives::{TopicId, TopicPartition};
 use parking_lot::Mutex;
+use tracing::info;
 
+use crate::config::LogConfig;
 use crate::directory::LogDirectory;
 use crate::log::Log;
+use crate::open::{OpenError, OpenOptions, Opening};
+use crate::partition_metadata;
 use crate::read::LogReader;
 use crate::sync_queue::SyncTurn;
 
@@ -33,6 +37,28 @@ pub struct PartitionLog<D: Disk> {
     /// When records without a sync were first seen by the pass that looks after `flush.ms`; its
     /// lock is taken by that pass alone.
     pub(crate) unflushed_since: Mutex<Option<Instant>>,
+}
+
+impl<D: Disk> LogDirectory<D> {
+    /// Opens the log of a partition whose files are here. `recovered` is called after each segment
+    /// that was read through.
+    pub(crate) fn open_log(
+        self: &Arc<Self>,
+        partition: &TopicPartition,
+        config: LogConfig,
+        options: &OpenOptions,
+        recovered: &dyn Fn(),
+    ) -> Result<(Arc<PartitionLog<D>>, Opening), OpenError> {
+        let (disk, path) = (self.disk().clone(), self.path_of(partition));
+        let topic_id = partition_metadata::read(&disk, &path)?;
+        let (log, opening) = Log::open_telling(disk, path, config, options, recovered)?;
+        if opening.segments_recovered > 0 {
+            let (segments, log_end_offset) = (opening.segments_recovered, log.log_end_offset());
+            info!(%partition, segments, %log_end_offset, "log recovered");
+        }
+        let log = PartitionLog::new(partition.clone(), topic_id, self.clone(), log);
+        Ok((Arc::new(log), opening))
+    }
 }
 
 impl<D: Disk> PartitionLog<D> {

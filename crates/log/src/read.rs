@@ -327,8 +327,9 @@ impl<D: Disk> LogReader<D> {
         Ok(found)
     }
 
-    /// An offset at or behind the end of a range, near to it: by the offset index, or the base of
-    /// the next segment.
+    /// An offset at or behind the end of a range, near to it: by the offset index, if the batch that
+    /// its entry leads to bears it out, or the base of the next segment. One that comes too early
+    /// would hide that transactions were aborted.
     fn end_of_range(
         &self,
         segment: &Segment<D>,
@@ -344,7 +345,9 @@ impl<D: Disk> LogReader<D> {
         let bound = segment.with_indexes(|it| -> Result<_, SegmentError> {
             Ok(it.offset.upper_bound(start, size)?)
         })?;
-        if let Some(bound) = bound {
+        if let Some(bound) = bound
+            && segment.bears_out(&bound)?
+        {
             return Ok(bound.offset);
         }
         let next = self.shared.segment_after(segment.base_offset());

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use klamm_io::{Disk, DiskFile};
 use klamm_primitives::Offset;
-use klamm_records::NO_TIMESTAMP;
 use tracing::warn;
 
 use crate::config::LogConfig;
+use crate::disk_failure::DiskFailure as _;
 use crate::indexer::Indexer;
 use crate::leader_epochs::LeaderEpochs;
 use crate::names::FileContent;
@@ -29,6 +29,20 @@ pub struct Cut {
     pub reason: String,
 }
 
+/// Good batches that went because of damage in front of them, and that were kept in a file: nobody can
+/// tell whether they were durable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Saved {
+    /// Where they are. The file begins where the log broke off, or is a segment's whole.
+    pub path: PathBuf,
+    /// How many.
+    pub batches: u64,
+    /// The first offset of the first one.
+    pub first_offset: Offset,
+    /// The last offset of the last one.
+    pub last_offset: Offset,
+}
+
 /// A segment that is as it should be now.
 pub(crate) struct Recovered {
     /// One past its last record, or where the log ended before it.
@@ -36,9 +50,11 @@ pub(crate) struct Recovered {
     pub(crate) damage: Option<Damage>,
 }
 
-/// Why a segment had to be cut.
+/// Where a segment's good batches end before its file does.
 pub(crate) struct Damage {
-    pub(crate) cut: Cut,
+    /// In bytes.
+    pub(crate) position: u32,
+    pub(crate) fault: BatchFault,
     pub(crate) kind: DamageKind,
 }
 
@@ -68,13 +84,12 @@ pub(crate) struct Trust<'a> {
     pub(crate) epochs: &'a LeaderEpochs,
 }
 
-/// Reads a segment through. Leader epochs and the producers' state are brought up to its end, the
-/// indexes are made anew. Nothing is synced but a cut: what is not durable yet is left to the
-/// next flush, and until then to the next recovery.
+/// Reads a segment through. Leader epochs and the producers' state are brought up to the end of its
+/// good batches, the indexes are made anew; what stands behind those is left to the caller. Nothing
+/// is synced: what is not durable yet is left to the next flush, and until then to the next recovery.
 ///
-/// A crash leaves no damage in front of records that were durable. What is damaged nevertheless
-/// is not cut away with what lies behind it: a wrong checksum is left to those who read the batch,
-/// and anything worse is an error.
+/// A crash leaves no damage in front of records that were durable. A wrong checksum among them is no
+/// end of the good batches, but left to those who read the batch.
 pub(crate) fn recover<D: Disk>(
     segment: &Segment<D>,
     config: &LogConfig,
@@ -82,6 +97,9 @@ pub(crate) fn recover<D: Disk>(
     epochs: &mut LeaderEpochs,
     producers: &mut ProducerStates,
 ) -> Result<Recovered, SegmentError> {
+    if segment.size() > 0 {
+        segment.owe_sync();
+    }
     segment.reset_indexes()?;
     let mut indexer = Indexer::empty(segment.base_offset());
     let mut end_offset = trust.expected.max(segment.base_offset());
@@ -104,15 +122,20 @@ pub(crate) fn recover<D: Disk>(
         end_offset = batch.last_offset + 1;
         good = batch.end();
     };
-    let largest = indexer.largest();
-    segment.with_indexes(|it| -> Result<_, SegmentError> {
-        if largest.timestamp_ms != NO_TIMESTAMP {
-            it.time.append_if_later(largest)?;
-        }
-        it.offset.trim()?;
-        it.time.trim()?;
+    // Of nothing there is no index, so that a second recovery finds what the first has left.
+    let sealed = if good > 0 {
+        segment.seal_indexes(indexer.largest())
+    } else {
         Ok(())
-    })?;
+    };
+    match sealed {
+        // They are in memory, and as good there.
+        Err(error) if error.may_pass() => {
+            let path = segment.path(FileContent::Log);
+            warn!(path = %path.display(), %error, "the indexes of a recovered segment are not written");
+        }
+        sealed => sealed?,
+    }
     let Some(fault) = fault else {
         let damage = None;
         return Ok(Recovered { end_offset, damage });
@@ -122,23 +145,11 @@ pub(crate) fn recover<D: Disk>(
         _ if scan.is_blank_at(good)? => DamageKind::Blank,
         _ => DamageKind::Broken,
     };
-    let cut = Cut {
-        path: segment.path(FileContent::Log),
+    let damage = Some(Damage {
         position: good,
-        bytes: segment.size() - good,
-        reason: fault.to_string(),
-    };
-    match kind {
-        DamageKind::OutOfReach(_) => {}
-        DamageKind::Broken | DamageKind::Blank => {
-            let durable = end_offset..trust.durable;
-            if !durable.is_empty() && scan.finds_batch(good, durable)? {
-                return Err(scan.damaged(good, fault).into());
-            }
-            segment.cut(good)?;
-        }
-    }
-    let damage = Some(Damage { cut, kind });
+        fault,
+        kind,
+    });
     Ok(Recovered { end_offset, damage })
 }
 

@@ -1,25 +1,25 @@
 //! Recovering a log after an unclean stop: every segment from the recovery point on, up to where
 //! the log breaks off.
 
-use std::path::Path;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use klamm_io::{Disk, DiskFile, OpenMode};
+use klamm_io::{Disk, OpenMode};
 use klamm_primitives::Offset;
-use tracing::warn;
+use tracing::{debug, error, warn};
 
 use crate::bounds::Place;
 use crate::config::LogConfig;
+use crate::disk_failure::DiskFailure as _;
 use crate::leader_epochs::LeaderEpochs;
 use crate::names::{FileContent, FileName, Transit};
 use crate::open::{OpenError, OpenOptions, Opening, Segments, replay_to};
 use crate::producer_state::{ProducerStates, SnapshotFiles};
-use crate::recover::{Damage, DamageKind, Trust, recover};
+use crate::recover::{Cut, Damage, DamageKind, Saved, Trust, recover};
 use crate::replay::{Replay, replay};
+use crate::scan::{Found, Scan, Wanted};
 use crate::segment::Segment;
-
-/// Bytes that are copied at once.
-const COPY_CHUNK_LEN: usize = 256 << 10;
 
 /// A log that is being recovered.
 pub(crate) struct Recovery<'a, D: Disk> {
@@ -66,8 +66,7 @@ impl<D: Disk> Recovery<'_, D> {
         let mut next = Some(first);
         while let Some(base_offset) = next {
             let segment = self.segments[&base_offset].clone();
-            self.snapshots
-                .write(base_offset, &producers.to_snapshot())?;
+            self.note_producers(&segment, &producers)?;
             let trust = Trust {
                 expected: end.offset,
                 durable: self.durable(),
@@ -84,28 +83,36 @@ impl<D: Disk> Recovery<'_, D> {
                 .map(|it| *it.0);
             if let Some(damage) = &mut recovered.damage
                 && let DamageKind::OutOfReach(first) = damage.kind
-                && next.is_some_and(|follower| follower < first)
+                && (next.is_some_and(|follower| follower < first)
+                    || goes_back_behind(&segment, damage.position)?)
             {
-                // No checksum covers a batch's offset. One that leaps over the segments behind
-                // was never given out, so this is no overlong segment.
+                // No checksum covers a batch's offset. One that leaps over the segments or the
+                // batches behind was never given out, so this is no overlong segment.
                 damage.kind = DamageKind::Broken;
-                segment.cut(damage.cut.position)?;
             }
-            if let Some(damage) = &recovered.damage {
-                self.settle(damage, &segment)?;
+            let kind = recovered.damage.as_ref().map(|it| it.kind);
+            if let Some(damage) = recovered.damage {
+                self.settle(damage, &segment, recovered.end_offset)?;
             }
             end = Place {
                 offset: recovered.end_offset,
                 segment_base: base_offset,
                 position: segment.size(),
             };
+            // The next flush begins with the segment that holds the recovery point.
+            if next.is_some_and(|follower| follower < self.options.recovery_point) {
+                segment.sync_all()?;
+            }
+            // However many there are, no more than one is open.
+            self.segments
+                .insert(base_offset, Arc::new(segment.let_go()));
             next = self
                 .segments
                 .range(base_offset + 1..)
                 .next()
                 .map(|it| *it.0);
             if let Some(follower) = next
-                && !self.follows(follower, end.offset, recovered.damage.as_ref())
+                && !self.follows(follower, end.offset, kind)
             {
                 self.remove_from(follower, end.offset)?;
                 next = None;
@@ -113,6 +120,28 @@ impl<D: Disk> Recovery<'_, D> {
         }
         producers.set_end_offset(end.offset);
         Ok((end, producers))
+    }
+
+    /// Writes what is known of the producers where a segment begins, so that a later recovery can go
+    /// on from there. A log without records has no use for it, and without room on the disk it is not
+    /// worth giving up the recovery.
+    fn note_producers(
+        &mut self,
+        segment: &Segment<D>,
+        producers: &ProducerStates,
+    ) -> Result<(), OpenError> {
+        let is_empty = self.segments.len() == 1 && segment.size() == 0;
+        let entries = producers.to_snapshot();
+        if is_empty && entries.is_empty() || !self.config.keeps_producer_snapshots {
+            return Ok(());
+        }
+        match self.snapshots.write(segment.base_offset(), &entries) {
+            Err(error) if error.may_pass() => {
+                debug!(%error, "no producer snapshot at a recovered segment");
+                Ok(())
+            }
+            written => Ok(written?),
+        }
     }
 
     /// The segment with the last record that can be trusted: if it was rolled since, its indexes
@@ -139,10 +168,10 @@ impl<D: Disk> Recovery<'_, D> {
     /// Segments are made where the log ends, so only compaction leaves a gap between two. Another
     /// one behind the recovery point means that the end of the former segment was lost; so does
     /// damage, unless nothing is missing.
-    fn follows(&self, base_offset: Offset, end_offset: Offset, damage: Option<&Damage>) -> bool {
+    fn follows(&self, base_offset: Offset, end_offset: Offset, damage: Option<DamageKind>) -> bool {
         let is_next = base_offset == end_offset;
         base_offset < self.durable()
-            || match damage.map(|it| it.kind) {
+            || match damage {
                 None => is_next || self.config.cleanup_policy.compact,
                 Some(DamageKind::Blank) => is_next,
                 Some(DamageKind::OutOfReach(_)) => true,
@@ -150,20 +179,74 @@ impl<D: Disk> Recovery<'_, D> {
             }
     }
 
-    /// Says what was cut off a segment; moves what is out of its reach.
-    fn settle(&mut self, damage: &Damage, segment: &Segment<D>) -> Result<(), OpenError> {
-        let cut = &damage.cut;
+    /// Cuts off what is no good batch; moves what is out of the segment's reach.
+    fn settle(
+        &mut self,
+        damage: Damage,
+        segment: &Segment<D>,
+        log_end: Offset,
+    ) -> Result<(), OpenError> {
         match damage.kind {
-            // Space that was reserved is cut off whenever a segment was not closed.
-            DamageKind::Blank if self.config.preallocate => {}
-            DamageKind::Blank | DamageKind::Broken => {
-                warn!(path = %cut.path.display(), position = cut.position, bytes = cut.bytes,
-                    reason = cut.reason, "log cut behind its last good batch");
-                self.opening.cut = Some(cut.clone());
+            DamageKind::Blank | DamageKind::Broken => self.cut_off(damage, segment, log_end),
+            DamageKind::OutOfReach(first) => self.split(segment, damage.position, first),
+        }
+    }
+
+    /// Cuts a segment behind its good batches. Were there good ones behind that, damage is likelier
+    /// than a crash, and what may have been durable is kept in a file; if it surely was, nothing is
+    /// cut.
+    fn cut_off(
+        &mut self,
+        damage: Damage,
+        segment: &Segment<D>,
+        log_end: Offset,
+    ) -> Result<(), OpenError> {
+        let (position, durable) = (damage.position, log_end..self.durable());
+        // Space that was reserved is cut off whenever a segment was not closed.
+        let is_reserved = damage.kind == DamageKind::Blank && self.config.preallocate;
+        let mut found = None;
+        if !is_reserved || !durable.is_empty() {
+            let mut scan = segment.scan(position)?;
+            found = scan.find_good(position, &wanted(segment, durable))?;
+            if found.is_some_and(|it| it.any_durable) {
+                return Err(scan.damaged(position, damage.fault).into());
             }
-            DamageKind::OutOfReach(first) => self.split(segment, cut.position, first)?,
+        }
+        let path = segment.path(FileContent::Log);
+        if let Some(found) = found {
+            let saved = segment.save_from(position, log_end)?;
+            self.note_saved(&path, saved, &found);
+        }
+        let cut = Cut {
+            bytes: segment.size() - position,
+            reason: damage.fault.to_string(),
+            path,
+            position,
+        };
+        segment.cut(position)?;
+        if !is_reserved {
+            warn!(path = %cut.path.display(), position, bytes = cut.bytes,
+                reason = cut.reason, "log cut behind its last good batch");
+            self.opening.cut = Some(cut);
         }
         Ok(())
+    }
+
+    fn note_saved(&mut self, path: &Path, saved: PathBuf, found: &Found) {
+        let Found {
+            batches,
+            first_offset,
+            last_offset,
+            ..
+        } = *found;
+        error!(path = %path.display(), saved = %saved.display(), batches, %first_offset, %last_offset,
+            "good batches lie behind damage, the log goes on without them and a file keeps them");
+        self.opening.saved.push(Saved {
+            path: saved,
+            batches,
+            first_offset,
+            last_offset,
+        });
     }
 
     /// Moves the batches from this position on, of which the first has this offset, into a
@@ -182,16 +265,7 @@ impl<D: Disk> Recovery<'_, D> {
             let name = plain.in_transit(Transit::Cleaned).to_string();
             let unfinished = self.directory.join(name);
             let copy = self.disk.open(&unfinished, OpenMode::CreateOrTruncate)?;
-            let file = segment.file()?;
-            let (mut from, mut chunk) = (position, vec![0; COPY_CHUNK_LEN]);
-            while from < segment.size() {
-                let part_len = COPY_CHUNK_LEN.min((segment.size() - from) as usize);
-                let part = &mut chunk[..part_len];
-                file.read_exact_at(part, u64::from(from))?;
-                copy.write_all_at(part, u64::from(from - position))?;
-                from += u32::try_from(part_len).expect("a chunk is small");
-            }
-            copy.sync_data()?;
+            segment.copy_from(position, &copy)?;
             let path = self.directory.join(plain.to_string());
             self.disk.rename(&unfinished, &path)?;
             self.disk.sync_dir(self.directory)?;
@@ -208,17 +282,46 @@ impl<D: Disk> Recovery<'_, D> {
         Ok(())
     }
 
-    /// Removes the segments behind the end of the log, newest first.
-    fn remove_from(&mut self, base_offset: Offset, end_offset: Offset) -> Result<(), OpenError> {
-        for lost in self.segments.split_off(&base_offset).values().rev() {
+    /// Takes out the segments behind the end of the log, newest first. Their batches are kept in
+    /// files, if any is good.
+    fn remove_from(&mut self, base_offset: Offset, log_end: Offset) -> Result<(), OpenError> {
+        let all_lost = self.segments.split_off(&base_offset);
+        for lost in all_lost.values().rev() {
             let path = lost.path(FileContent::Log);
-            warn!(path = %path.display(), bytes = lost.size(), %end_offset,
+            let file = lost.open_anew()?;
+            let mut scan = Scan::new(&file, 0, lost.size());
+            let found = scan.find_good(0, &wanted(lost, Offset::ZERO..Offset::ZERO))?;
+            warn!(path = %path.display(), bytes = lost.size(), end_offset = %log_end,
                 "segment behind the end of the log, removing it");
-            lost.remove()?;
+            if let Some(found) = found {
+                let saved = lost.set_aside(log_end)?;
+                self.note_saved(&path, saved, &found);
+            } else {
+                lost.remove()?;
+            }
             self.snapshots.remove(lost.base_offset())?;
             self.opening.segments_removed.push(path);
         }
         self.disk.sync_dir(self.directory)?;
         Ok(())
+    }
+}
+
+/// Whether good batches that belong into the segment stand at or behind this position, where one stands
+/// that does not.
+fn goes_back_behind<D: Disk>(segment: &Segment<D>, position: u32) -> Result<bool, OpenError> {
+    let nothing = Offset::ZERO..Offset::ZERO;
+    let mut scan = segment.scan(position)?;
+    let found = scan.find_good(position, &wanted(segment, nothing))?;
+    Ok(found.is_some())
+}
+
+/// Good batches of this segment, of which those that begin in a range were durable.
+fn wanted<D: Disk>(segment: &Segment<D>, durable: Range<Offset>) -> Wanted {
+    let first = segment.base_offset();
+    let reach = first.get().saturating_add(i64::from(i32::MAX));
+    Wanted {
+        offsets: first..Offset::new(reach),
+        durable,
     }
 }

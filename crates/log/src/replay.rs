@@ -7,7 +7,7 @@ use klamm_primitives::Offset;
 use tracing::warn;
 
 use crate::append::{producer_batch, read_marker};
-use crate::producer_state::{Origin, ProducerStates, SnapshotFiles};
+use crate::producer_state::{Origin, ProducerStates, SnapshotError, SnapshotFiles};
 use crate::scan::{ScanError, Scanned};
 use crate::segment::{Segment, SegmentError};
 use crate::transaction_index::AbortedTransaction;
@@ -61,7 +61,7 @@ fn replay_from<D: Disk>(
         if segment.base_offset() >= to.end_offset || next_base.is_some_and(|base| base <= from) {
             continue;
         }
-        match replay_segment(&mut states, segment, to.end_offset) {
+        match replay_segment(&mut states, &segment.for_once(), to.end_offset) {
             Err(SegmentError::Scan(error @ ScanError::Damaged { .. })) => {
                 // Whoever reads the records gets to know of it. Here it may cost the knowledge
                 // of a producer, which a retention could have cost as well.
@@ -108,7 +108,10 @@ fn from_snapshot<D: Disk>(
                 ));
             }
             Err(error) => {
-                warn!(%offset, %error, "producer snapshot is damaged, removing it");
+                // An empty one was begun when the process was killed.
+                if !matches!(error, SnapshotError::Length { len: 0, .. }) {
+                    warn!(%offset, %error, "producer snapshot is damaged, removing it");
+                }
                 snapshots.remove(offset)?;
             }
         }

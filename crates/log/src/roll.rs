@@ -106,6 +106,17 @@ impl<D: Disk> Active<D> {
         Ok(self.progress.insert(progress))
     }
 
+    /// Ends appending to the segment, as far as its indexes go. Those of one that is as it was found
+    /// are done with, unless they wait for room on the disk.
+    pub(crate) fn seal_indexes(&self) -> Result<(), SegmentError> {
+        let progress = self.progress.as_ref();
+        let base_offset = self.segment.base_offset();
+        let largest = progress.map_or(Indexer::empty(base_offset).largest(), |it| {
+            it.indexer.largest()
+        });
+        self.segment.seal_indexes(largest)
+    }
+
     /// Ends appending to the segment. Returns its largest timestamp.
     pub(crate) fn seal(&mut self) -> Result<TimestampOffset, SegmentError> {
         let largest = self.progress()?.indexer.largest();
@@ -218,8 +229,10 @@ impl<D: Disk> Log<D> {
             return Ok(());
         }
         // What was known of the producers at this point: recovery begins from here.
-        self.snapshots
-            .write(base_offset, &self.producers.to_snapshot())?;
+        if self.config.keeps_producer_snapshots {
+            self.snapshots
+                .write(base_offset, &self.producers.to_snapshot())?;
+        }
         let largest = self.active.seal()?;
         // The last that may fail and leave everything as it was: nothing of a segment may stay
         // beside one that is appended to over its base offset.

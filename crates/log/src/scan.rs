@@ -4,6 +4,8 @@
 //! passed over unread. Batches of magic 0 and 1, which logs of old brokers hold, are told by
 //! offset and size.
 
+mod search;
+
 use std::path::PathBuf;
 
 use bytes::Bytes;
@@ -15,6 +17,7 @@ use klamm_records::{
 };
 use thiserror::Error;
 
+pub(crate) use self::search::{Found, Wanted};
 use crate::indexer::Indexed;
 
 /// Bytes that are read at once.
@@ -239,41 +242,6 @@ impl<'a, F: DiskFile> Scan<'a, F> {
         let head = &mut head[..HEADER_LEN.min(left)];
         self.file.read_exact_at(head, u64::from(position))?;
         Ok(head.iter().all(|&byte| byte == 0))
-    }
-
-    /// Whether a good batch with an offset in `offsets` stands anywhere behind this position,
-    /// whatever lies between. Looks at every byte.
-    pub(crate) fn finds_batch(
-        &mut self,
-        position: u32,
-        offsets: std::ops::Range<Offset>,
-    ) -> Result<bool, DiskError> {
-        let mut position = position;
-        let mut chunk = vec![0; CRC_CHUNK_LEN];
-        while self.end.saturating_sub(position) as usize >= HEADER_LEN {
-            let left = (self.end - position) as usize;
-            let chunk = &mut chunk[..CRC_CHUNK_LEN.min(left)];
-            self.file.read_exact_at(chunk, u64::from(position))?;
-            for (head, at) in chunk.windows(HEADER_LEN).zip(position..) {
-                let Ok(header) = BatchHeader::read(head) else {
-                    continue;
-                };
-                if !offsets.contains(&header.base_offset) {
-                    continue;
-                }
-                let Ok(found) = read_head(head, at, self.end - at) else {
-                    continue;
-                };
-                match self.check_crc(&found) {
-                    Ok(()) => return Ok(true),
-                    Err(ScanError::Disk(error)) => return Err(error),
-                    Err(ScanError::Damaged { .. }) => {}
-                }
-            }
-            let passed = chunk.len() - (HEADER_LEN - 1);
-            position += u32::try_from(passed).expect("a chunk is small");
-        }
-        Ok(false)
     }
 
     /// Reads a whole batch into memory, checksum not compared. `None` for magic 0 and 1.

@@ -5,12 +5,13 @@
 
 mod indexes;
 mod look_up;
+mod rescue;
 mod timestamps;
 
 use std::io::IoSlice;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use klamm_io::{Disk, DiskError, DiskErrorKind, DiskFile, OpenMode};
 use klamm_primitives::Offset;
@@ -22,7 +23,7 @@ use crate::index_error::IndexError;
 use crate::names::{FileContent, FileName, Transit};
 use crate::scan::{Scan, ScanError};
 use crate::time_index::TimestampOffset;
-use crate::transaction_index::{self, AbortedTransaction, Search};
+use crate::transaction_index::{AbortedTransaction, Search, sync_file};
 
 /// One segment of a log.
 pub(crate) struct Segment<D: Disk> {
@@ -40,9 +41,13 @@ pub(crate) struct Segment<D: Disk> {
     indexes: Mutex<Option<Indexes<D>>>,
     /// Whether the offset and the time index were made here, and are not trusted less than the log.
     is_index_new: AtomicBool,
-    /// Whether the transaction index has entries that are not synced, of which no open index knows:
-    /// the indexes were let go when one could not be made anew. Changed while `indexes` is held.
-    owes_transaction_sync: AtomicBool,
+    /// Whether the batches may not be durable although no file is open that was written to: those of
+    /// a log that is recovered were written by a process that is gone.
+    owes_log_sync: AtomicBool,
+    /// Whether the files of the indexes were changed and not synced, of which no open index knows:
+    /// they were let go of, after recovery or because one could not be made anew. Changed while
+    /// `indexes` is held.
+    owes_index_sync: AtomicBool,
     /// Whether it is no longer appended to.
     is_sealed: AtomicBool,
     /// The largest timestamp, once it was asked for and the segment is sealed.
@@ -70,7 +75,8 @@ impl<D: Disk> Segment<D> {
             size: AtomicU32::new(size),
             indexes: Mutex::new(None),
             is_index_new: AtomicBool::new(false),
-            owes_transaction_sync: AtomicBool::new(false),
+            owes_log_sync: AtomicBool::new(false),
+            owes_index_sync: AtomicBool::new(false),
             is_sealed: AtomicBool::new(false),
             largest: Mutex::new(None),
             is_retired: AtomicBool::new(false),
@@ -119,6 +125,60 @@ impl<D: Disk> Segment<D> {
             index_bytes,
             self.size(),
         )
+    }
+
+    /// The same segment with no file open: who needs it next opens it. What is not synced yet is not
+    /// forgotten, and neither are entries of an index that found no room on the disk. Whoever has
+    /// this one reads on by it, and nobody may append to it.
+    pub(crate) fn let_go(&self) -> Self {
+        let fresh = self.moved_to(self.directory.clone());
+        let flag = |from: &AtomicBool, to: &AtomicBool| {
+            to.store(from.load(Ordering::Acquire), Ordering::Release);
+        };
+        let mut indexes = self.indexes.lock();
+        if let Some(open) = indexes.take() {
+            if open.is_dirty() {
+                self.owes_index_sync.store(true, Ordering::Release);
+            }
+            *fresh.indexes.lock() = open.closed(self.size() == 0);
+        }
+        flag(&self.owes_log_sync, &fresh.owes_log_sync);
+        flag(&self.owes_index_sync, &fresh.owes_index_sync);
+        flag(&self.is_index_new, &fresh.is_index_new);
+        flag(&self.is_sealed, &fresh.is_sealed);
+        *fresh.largest.lock() = *self.largest.lock();
+        fresh
+    }
+
+    /// Whether the file of batches is open.
+    pub(crate) fn holds_file(&self) -> bool {
+        self.file.get().is_some()
+    }
+
+    /// Whether a file is open, or may be.
+    pub(crate) fn is_open(&self) -> bool {
+        self.holds_file() || self.indexes.lock().is_some()
+    }
+
+    /// The segment to be looked through once: its files are closed again when this is dropped, if
+    /// they are now.
+    pub(crate) fn for_once(self: &Arc<Self>) -> Arc<Self> {
+        if self.is_open() {
+            return self.clone();
+        }
+        Arc::new(self.moved_to(self.directory.clone()))
+    }
+
+    /// Says that nothing of the segment is known to be durable.
+    pub(crate) fn owe_sync(&self) {
+        self.owes_log_sync.store(true, Ordering::Release);
+        self.owes_index_sync.store(true, Ordering::Release);
+    }
+
+    /// Whether something may not be durable that no open file tells of.
+    pub(crate) fn owes_sync(&self) -> bool {
+        let owes = |it: &AtomicBool| it.load(Ordering::Acquire);
+        owes(&self.owes_log_sync) || owes(&self.owes_index_sync)
     }
 
     /// The smallest offset that the segment may hold.
@@ -258,9 +318,14 @@ impl<D: Disk> Segment<D> {
     /// Makes the batches durable that were written before.
     pub(crate) fn sync_log(&self) -> Result<(), DiskError> {
         match self.file.get() {
-            Some(file) => file.sync_data(),
-            None => Ok(()),
+            Some(file) => file.sync_data()?,
+            None if self.owes_log_sync.load(Ordering::Acquire) => {
+                sync_file(&self.disk, &self.path(FileContent::Log))?;
+            }
+            None => return Ok(()),
         }
+        self.owes_log_sync.store(false, Ordering::Release);
+        Ok(())
     }
 
     /// Makes everything durable, the indexes too: from here on they are trusted after a crash.
@@ -271,11 +336,14 @@ impl<D: Disk> Segment<D> {
                 indexes.offset.sync()?;
                 indexes.time.sync()?;
                 indexes.transaction.sync()?;
-            } else if self.owes_transaction_sync.load(Ordering::Acquire) {
-                let path = self.path(FileContent::TransactionIndex);
-                transaction_index::sync_file(&self.disk, &path)?;
+            } else if self.owes_index_sync.load(Ordering::Acquire) {
+                for content in FileContent::OF_A_SEGMENT {
+                    if content != FileContent::Log {
+                        sync_file(&self.disk, &self.path(content))?;
+                    }
+                }
             }
-            self.owes_transaction_sync.store(false, Ordering::Release);
+            self.owes_index_sync.store(false, Ordering::Release);
         }
         self.sync_log()
     }
@@ -283,14 +351,30 @@ impl<D: Disk> Segment<D> {
     /// Writes what stays where nothing more is appended: the last entry of the time index, and the
     /// files cut to what they hold. Where it fails the segment can be appended to all the same.
     pub(crate) fn seal(&self, largest: TimestampOffset) -> Result<(), SegmentError> {
+        self.seal_indexes(largest)?;
+        Ok(self.cut_off_reserved()?)
+    }
+
+    /// As [`Segment::seal`], of the indexes. One without entries that has no file gets none where the
+    /// segment has no batch either, so that nobody misses it.
+    pub(crate) fn seal_indexes(&self, largest: TimestampOffset) -> Result<(), SegmentError> {
+        let is_empty = self.size() == 0;
         self.with_indexes(|it| -> Result<_, SegmentError> {
             if largest.timestamp_ms != NO_TIMESTAMP {
                 it.time.append_if_later(largest)?;
             }
-            it.offset.trim()?;
-            it.time.trim()?;
+            if !is_empty || it.offset.has_file() {
+                it.offset.trim()?;
+            }
+            if !is_empty || it.time.has_file() {
+                it.time.trim()?;
+            }
             Ok(())
-        })?;
+        })
+    }
+
+    /// Cuts off space that was reserved behind the batches.
+    pub(crate) fn cut_off_reserved(&self) -> Result<(), DiskError> {
         if let Some(file) = self.file.get()
             && file.metadata()?.len != u64::from(self.size())
         {

@@ -14,6 +14,7 @@ use klamm_log::{
 };
 use klamm_primitives::{BrokerEpoch, BrokerId, TopicId, TopicPartition, Uuid};
 use klamm_replica::TopicSettingsSource;
+use tracing::field::display;
 use tracing::{debug, error, info, warn};
 
 use super::health::Health;
@@ -184,12 +185,16 @@ enum Found {
     /// Its topic was deleted or its replica moved away, and the broker was stopped before the files
     /// were gone. Only the topic's id tells that: a log without one is never a left-over.
     LeftOver,
+    /// A partition of this name is to be here, of a topic with another id; that of the log was never
+    /// heard of. A bit may have flipped in `partition.metadata`.
+    Mistaken,
     /// Nothing is known of it.
     Foreign,
 }
 
 /// Deletes what is left of partitions that the cluster has deleted or moved away, and refuses what
-/// it does not know: that is left as it is, and nothing is deleted then. (RE-019)
+/// it does not know: that is left as it is, and nothing is deleted then. A log whose topic's id alone
+/// is unknown is left as it is as well, and costs its own partition. (RE-019)
 fn sort_out<D: Disk>(
     logs: &LogManager<D>,
     image: &MetadataImage,
@@ -197,11 +202,12 @@ fn sort_out<D: Disk>(
     now: Instant,
 ) -> Result<(), StartError> {
     let deleted: HashSet<TopicId> = image.deleted_topics().collect();
-    let (mut left_over, mut foreign) = (Vec::new(), Vec::new());
+    let (mut left_over, mut mistaken, mut foreign) = (Vec::new(), Vec::new(), Vec::new());
     for log in logs.all() {
         match found(log.partition(), log.topic_id(), image, &deleted, broker) {
             Found::Placed => {}
             Found::LeftOver => left_over.push(log),
+            Found::Mistaken => mistaken.push(log),
             Found::Foreign => foreign.push(log),
         }
     }
@@ -214,6 +220,14 @@ fn sort_out<D: Disk>(
         };
         logs.stop(BrokerEpoch::NONE);
         return Err(error);
+    }
+    for log in mistaken {
+        let (partition, directory) = (log.partition(), log.log_directory().display());
+        let found = log.topic_id().map(display);
+        let expected = image.topic(&partition.topic).map(|it| display(it.id));
+        error!(%partition, %directory, found, expected,
+            "partition.metadata names a topic that this cluster never had, the partition is offline");
+        logs.set_aside(partition);
     }
     for log in left_over {
         let (partition, directory) = (log.partition(), log.log_directory().display());
@@ -235,8 +249,11 @@ fn found(
     let topic = image.topic(&partition.topic);
     let Some(topic) = topic.filter(|topic| id.is_none_or(|id| id == topic.id)) else {
         let was_deleted = id.is_some_and(|id| deleted.contains(&id));
+        let namesake = topic.and_then(|topic| topic.partition(partition.partition));
         return if was_deleted {
             Found::LeftOver
+        } else if namesake.is_some_and(|it| it.is_replica(broker)) {
+            Found::Mistaken
         } else {
             Found::Foreign
         };
@@ -350,7 +367,8 @@ mod tests {
             ("t-2", Some(KNOWN), Found::Foreign),
             ("t-2", None, Found::Foreign),
             ("t-0", Some(DELETED), Found::LeftOver),
-            ("t-0", stranger, Found::Foreign),
+            ("t-0", stranger, Found::Mistaken),
+            ("t-1", stranger, Found::Foreign),
             ("gone-0", Some(DELETED), Found::LeftOver),
             ("gone-0", None, Found::Foreign),
             ("gone-0", stranger, Found::Foreign),

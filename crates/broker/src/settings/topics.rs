@@ -288,6 +288,7 @@ impl TopicDefaults {
                 .map(Duration::from_millis),
             dirty_ratio_min: these.double("min.cleanable.dirty.ratio"),
             producer_id_expiration: self.producer_id_expiration,
+            keeps_producer_snapshots: true,
         };
         log.check()?;
         let rules = ValidationRules {

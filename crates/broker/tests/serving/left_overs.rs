@@ -122,6 +122,42 @@ fn re_019_a_partition_that_nobody_knows_refuses_the_start_with_its_name() {
     }
 }
 
+/// Covers RE-019: a topic's id that nobody ever heard of, under a name that is placed here, costs its
+/// partition alone, whose files are left as they are.
+#[test]
+fn re_019_a_topic_id_that_went_bad_takes_one_partition_offline() {
+    let directory = tempfile::tempdir().unwrap();
+    let broker = TestBroker::start_in(directory.path(), &[]).unwrap();
+    let mut client = broker.connect();
+    for name in ["bad", "good"] {
+        create_topic(&mut client, name, 1, &[]);
+        let answer = produce(&mut client, name, 0, -1, batch(&["a"]));
+        assert_eq!(answer.error_code, ErrorCode::NONE);
+    }
+    drop(broker);
+    let path = directory.path().join("bad-0/partition.metadata");
+    let right = std::fs::read_to_string(&path).unwrap();
+    let wrong = format!("version: 0\ntopic_id: {}", TopicId::from_u128(7));
+    std::fs::write(&path, &wrong).unwrap();
+
+    for _ in 0..2 {
+        let broker = TestBroker::start_in(directory.path(), &[]).unwrap();
+        let mut client = broker.connect();
+        for _ in 0..2 {
+            let answer = produce(&mut client, "bad", 0, -1, batch(&["b"]));
+            assert_eq!(answer.error_code, ErrorCode::KAFKA_STORAGE_ERROR);
+        }
+        let answer = produce(&mut client, "good", 0, -1, batch(&["b"]));
+        assert_eq!(answer.error_code, ErrorCode::NONE);
+        drop(broker);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), wrong);
+    }
+    std::fs::write(&path, right).unwrap();
+    let broker = TestBroker::start_in(directory.path(), &[]).unwrap();
+    let found = values(&fetch(&mut broker.connect(), "bad", 0, 0));
+    assert_eq!(found, [(0, "a".to_owned())]);
+}
+
 /// Covers RE-015: a partition that could not be made comes by itself once it can.
 #[test]
 fn re_015_what_was_in_a_partitions_way_need_only_go() {

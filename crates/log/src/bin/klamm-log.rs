@@ -166,6 +166,14 @@ fn repair(directory: &Path, out: &mut impl Write) -> Ended {
     for path in &opening.segments_removed {
         writeln!(out, "removed {}", path.display())?;
     }
+    for saved in &opening.saved {
+        let (path, batches) = (saved.path.display(), saved.batches);
+        let (first, last) = (saved.first_offset, saved.last_offset);
+        writeln!(
+            out,
+            "kept {batches} good batches, offsets {first} to {last}, in {path}"
+        )?;
+    }
     let segments = opening.segments_recovered;
     writeln!(
         out,

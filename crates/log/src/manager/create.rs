@@ -19,7 +19,7 @@ use crate::open::{OpenError, OpenOptions};
 use crate::partition_log::PartitionLog;
 use crate::partition_metadata;
 
-/// A partition could not be made. Nothing is left of it.
+/// A partition could not be made. Nothing is left of it, if nothing was there.
 #[derive(Debug, Error)]
 pub enum CreateError {
     /// It is there, and belongs to another topic of the same name.
@@ -48,15 +48,17 @@ pub enum CreateError {
     /// All directories have failed, or the manager has stopped.
     #[error("no log directory is online")]
     NoDirectory,
-    /// The disks are full, or the process has run out of something. All directories go on.
-    #[error("no partition can be made now: {0}")]
+    /// The disks are full, or the process has run out of something. All directories go on. Its files
+    /// may be there, and wait to be opened.
+    #[error("no partition can be made or opened now: {0}")]
     Shortage(#[source] OpenError),
 }
 
 impl<D: Disk> LogManager<D> {
     /// The log of a partition, made where it is missing: in the directory with the fewest
     /// partitions, and where that fails in the one after. A directory in which it fails goes
-    /// offline, unless it is only full.
+    /// offline, unless it is only full. One that is there, and could not be opened at the start
+    /// because something was wanting, is opened and recovered now, which may take long.
     ///
     /// `config` and `now_ms` (Unix time) are for a new one. The topic's id is on disk before the
     /// first record can be; a log that had none gets this one. While a directory is
@@ -134,8 +136,8 @@ impl<D: Disk> LogManager<D> {
         now_ms: i64,
         events: &mut Vec<LogEvent<D>>,
     ) -> Result<Arc<PartitionLog<D>>, CreateError> {
-        if let Some(path) = self.unavailable.lock().get(new.partition) {
-            return Err(CreateError::Unavailable { path: path.clone() });
+        if let Some(opened) = self.open_unserved(new, now_ms, events) {
+            return opened;
         }
         let mut candidates: Vec<_> = self.online_directories().collect();
         // Stable: among equals the one that was given first.
@@ -146,6 +148,10 @@ impl<D: Disk> LogManager<D> {
                 Ok(log) if self.insert(&log) => return Ok(log),
                 Ok(_failed_meanwhile) => {}
                 Err(MakeError::NameTaken(path)) => return Err(CreateError::NameTaken { path }),
+                // Made in another directory as well, it could be in two after a power cut.
+                Err(MakeError::NotUndone(error)) => {
+                    return Err(CreateError::Shortage(error.into()));
+                }
                 Err(MakeError::Open(error)) if error.takes_directory_offline() => {
                     let reason = OfflineReason::new(DirectoryWork::Creating, error);
                     events.extend(self.take_offline(directory, reason));
@@ -179,12 +185,15 @@ impl<D: Disk> LogManager<D> {
         let nameless = DirectoryName::fated(new.partition, unique, Fate::Delete);
         let nameless = directory.path().join(nameless.to_string());
         let made = make_named(directory, new, now_ms, &nameless, &path);
-        if made.is_err() {
-            // Where this fails too, the directory is on its way offline.
-            let _ = disk.rename(&path, &nameless);
+        made.map_err(|error| {
+            let was_named = disk.rename(&path, &nameless).is_ok();
+            // Where this fails, the next start does it.
             let _ = Doomed::Directory(nameless).remove(disk);
-        }
-        made
+            match directory.forget_names(was_named) {
+                Err(undo) if !error.takes_directory_offline() => undo,
+                _ => error,
+            }
+        })
     }
 }
 
@@ -238,6 +247,35 @@ pub(super) enum MakeError {
     NameTaken(PathBuf),
     #[error(transparent)]
     Open(OpenError),
+    /// It failed, and may be there after a power cut all the same: a descriptor was wanting to make
+    /// sure that it is not.
+    #[error("the name could not be taken back: {0}")]
+    NotUndone(DiskError),
+}
+
+impl MakeError {
+    pub(super) fn takes_directory_offline(&self) -> bool {
+        match self {
+            Self::NameTaken(_) | Self::NotUndone(_) => false,
+            Self::Open(error) => error.takes_directory_offline(),
+        }
+    }
+}
+
+impl<D: Disk> LogDirectory<D> {
+    /// Makes durable that partitions have lost their names again, if they had got them.
+    pub(super) fn forget_names(&self, were_named: bool) -> Result<(), MakeError> {
+        if !were_named {
+            return Ok(());
+        }
+        self.disk().sync_dir(self.path()).map_err(|error| {
+            if error.takes_directory_offline() {
+                error.into()
+            } else {
+                MakeError::NotUndone(error)
+            }
+        })
+    }
 }
 
 impl From<OpenError> for MakeError {

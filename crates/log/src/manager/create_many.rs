@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use klamm_io::{Disk, DiskError, DiskFile};
 use parking_lot::Mutex;
-use tracing::debug;
+use tracing::{debug, warn};
 
 use super::create::{CreateError, MakeError, NewPartition, open_made};
 use super::doomed::Doomed;
@@ -94,13 +94,22 @@ impl<D: Disk> LogManager<D> {
                 }
                 // Above all a sync that failed: what it has lost, no other one would tell.
                 Err(MakeError::Open(error)) if error.takes_directory_offline() => {
-                    together.undo();
+                    _ = together.undo();
                     let reason = OfflineReason::new(DirectoryWork::Creating, error);
                     events.extend(self.take_offline(directory, reason));
                 }
                 Err(error) => {
                     debug!(%error, "partitions are made one by one");
-                    together.undo();
+                    match together.undo() {
+                        Err(MakeError::Open(error)) => {
+                            let reason = OfflineReason::new(DirectoryWork::Creating, error);
+                            events.extend(self.take_offline(directory, reason));
+                        }
+                        Err(error) => {
+                            warn!(%error, "names of partitions may come back after a power cut");
+                        }
+                        Ok(()) => {}
+                    }
                 }
             }
         }
@@ -195,9 +204,9 @@ impl<'a, D: Disk> Together<'a, D> {
         Ok(())
     }
 
-    /// Removes what was made, under whichever name. Where that fails too, the directory is on its
-    /// way offline, or making them one by one will tell why.
-    fn undo(&self) {
+    /// Removes what was made, under whichever name. Where that fails too, making them one by one will
+    /// tell why. That they have lost their names is durable then.
+    fn undo(&self) -> Result<(), MakeError> {
         let disk = self.directory.disk();
         for it in &self.making[..self.named.get()] {
             _ = disk.rename(&it.path, &it.nameless);
@@ -205,6 +214,7 @@ impl<'a, D: Disk> Together<'a, D> {
         for it in &self.making {
             _ = Doomed::Directory(it.nameless.clone()).remove(disk);
         }
+        self.directory.forget_names(self.named.get() > 0)
     }
 }
 

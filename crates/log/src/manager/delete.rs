@@ -8,6 +8,7 @@ use thiserror::Error;
 use tracing::info;
 
 use super::doomed::Doomed;
+use super::unserved::Unserved;
 use super::{Changing, LogManager};
 use crate::disk_failure::DiskFailure;
 use crate::log_event::{DirectoryWork, LogEvent, OfflineReason};
@@ -77,8 +78,8 @@ impl<D: Disk> LogManager<D> {
             }
             Err(error) if has_vanished(&error) => Ok(()),
             Err(error) => {
-                let path = directory.path_of(partition);
-                self.unavailable.lock().insert(partition.clone(), path);
+                let unserved = Unserved::for_good(directory, partition);
+                self.unavailable.lock().insert(partition.clone(), unserved);
                 let reason = OfflineReason::new(DirectoryWork::Deleting, error);
                 Err((DeleteError::Offline, self.take_offline(directory, reason)))
             }

@@ -7,19 +7,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use klamm_io::{Disk, DiskError, FileKind};
 use klamm_primitives::{Offset, TopicPartition};
 use parking_lot::Mutex;
-use tracing::info;
 
 use crate::clean_shutdown::CleanShutdown;
 use crate::config::LogConfig;
 use crate::directory::{ClaimError, LogDirectory};
 use crate::directory_checkpoints::{KnownOffsets, Offsets};
 use crate::disk_failure::DiskFailure;
-use crate::log::Log;
 use crate::log_event::{DirectoryWork, OfflineReason};
 use crate::names::{FileContent, FileName};
 use crate::open::{OpenError, OpenOptions, Opening};
 use crate::partition_log::PartitionLog;
-use crate::partition_metadata;
 use crate::small_file::SmallFileError;
 
 /// How far the start is with one directory.
@@ -151,26 +148,28 @@ impl<D: Disk> Load<D> {
         surroundings: &Surroundings<'_>,
         recovered: &dyn Fn(),
     ) -> Loaded<D> {
-        let directory = &self.directory;
-        let path = directory.path_of(partition);
-        let topic_id = partition_metadata::read(directory.disk(), &path)?;
-        let known = |offsets: &Offsets| offsets.get(partition).copied().unwrap_or(Offset::ZERO);
-        let options = OpenOptions {
-            was_clean: self.mark.is_some(),
-            recovery_point: known(&self.former.recovery_point),
-            log_start: known(&self.former.log_start),
-            high_watermark: known(&self.former.high_watermark),
-            now_ms: surroundings.now_ms,
-        };
+        let was_clean = self.mark.is_some();
+        let options = options_of(partition, was_clean, &self.former, surroundings.now_ms);
         let config = (surroundings.config_of)(partition);
-        let disk = directory.disk().clone();
-        let (log, opening) = Log::open_telling(disk, path, config, &options, recovered)?;
-        if opening.segments_recovered > 0 {
-            let (segments, log_end_offset) = (opening.segments_recovered, log.log_end_offset());
-            info!(%partition, segments, %log_end_offset, "log recovered");
-        }
-        let log = PartitionLog::new(partition.clone(), topic_id, directory.clone(), log);
-        Ok((Arc::new(log), opening))
+        self.directory
+            .open_log(partition, config, &options, recovered)
+    }
+}
+
+/// How a partition was left, by the checkpoints of its directory.
+pub(super) fn options_of(
+    partition: &TopicPartition,
+    was_clean: bool,
+    former: &KnownOffsets,
+    now_ms: i64,
+) -> OpenOptions {
+    let known = |offsets: &Offsets| offsets.get(partition).copied().unwrap_or(Offset::ZERO);
+    OpenOptions {
+        was_clean,
+        recovery_point: known(&former.recovery_point),
+        log_start: known(&former.log_start),
+        high_watermark: known(&former.high_watermark),
+        now_ms,
     }
 }
 

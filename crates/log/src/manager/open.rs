@@ -9,10 +9,11 @@ use klamm_io::Disk;
 use klamm_primitives::{BrokerEpoch, TopicPartition, Uuid};
 use parking_lot::{Mutex, RwLock};
 use thiserror::Error;
-use tracing::{error, info};
+use tracing::{error, info, warn};
 
 use super::doomed::{Doomed, DoomedQueue};
-use super::load::{Load, PrepareError, Progress, Surroundings};
+use super::load::{Load, PrepareError, Progress, Surroundings, options_of};
+use super::unserved::Unserved;
 use super::upkeep::Schedule;
 use super::{Changing, LogManager, ManagerOptions, Now, Wiring};
 use crate::clean_shutdown::CleanShutdown;
@@ -31,7 +32,8 @@ pub struct Opened<D: Disk> {
     /// Those that were read through, and what was cut.
     pub recovered: Vec<(TopicPartition, Opening)>,
     /// Partitions that could not be opened though their disk is well. Their files are as they
-    /// were, and they cannot be made anew.
+    /// were, and they cannot be made anew. Where only room, descriptors or memory were wanting,
+    /// [`LogManager::create`] opens them once there are some.
     pub unopened: Vec<(TopicPartition, OpenError)>,
     /// Directories that have failed.
     pub offline: Vec<(PathBuf, OfflineReason)>,
@@ -69,14 +71,6 @@ pub enum StartError {
     NoDirectory {
         /// Those that were given, and why not.
         offline: Vec<(PathBuf, OfflineReason)>,
-    },
-    /// The process has run out of descriptors or memory.
-    #[error("{partition} cannot be opened: {source}")]
-    Shortage {
-        /// The partition that was to be opened.
-        partition: TopicPartition,
-        /// What was missing.
-        source: OpenError,
     },
 }
 
@@ -156,7 +150,7 @@ impl<D: Disk> LogManager<D> {
             cleanings: Cleanings::default(),
             events: wiring.events,
         };
-        manager.gather(loads, broker_epoch)
+        manager.gather(loads, broker_epoch, now.unix_ms)
     }
 
     /// Takes over what was loaded.
@@ -164,6 +158,7 @@ impl<D: Disk> LogManager<D> {
         self,
         loads: Vec<Load<D>>,
         broker_epoch: BrokerEpoch,
+        now_ms: i64,
     ) -> Result<Opened<D>, StartError> {
         let mut recovered = Vec::new();
         let mut unopened = Vec::new();
@@ -179,18 +174,15 @@ impl<D: Disk> LogManager<D> {
                             recovered.push((partition, opening));
                         }
                     }
-                    Err(error) if error.is_shortage() => {
-                        let source = error;
-                        return Err(StartError::Shortage { partition, source });
-                    }
                     Err(error) => failed.push((partition, error)),
                 }
             }
             if !directory.is_online() {
-                let path = |it: &TopicPartition| (it.clone(), directory.path_of(it));
+                let unserved =
+                    |it: &TopicPartition| (it.clone(), Unserved::for_good(directory, it));
                 self.unavailable
                     .lock()
-                    .extend(load.partitions.iter().map(path));
+                    .extend(load.partitions.iter().map(unserved));
                 continue;
             }
             let names: Vec<_> = failed.iter().map(|it| &it.0).collect();
@@ -199,9 +191,16 @@ impl<D: Disk> LogManager<D> {
                 .checkpoints()
                 .found(&load.former, is_there, &names);
             for (partition, error) in failed {
-                error!(%partition, error = &error as &dyn Error, "log not opened, left as it is");
-                let path = directory.path_of(&partition);
-                self.unavailable.lock().insert(partition.clone(), path);
+                let unserved = if error.may_pass() {
+                    warn!(%partition, error = &error as &dyn Error, "log not opened yet");
+                    let was_clean = load.mark.is_some();
+                    let options = options_of(&partition, was_clean, &load.former, now_ms);
+                    Unserved::for_now(directory, &partition, options)
+                } else {
+                    error!(%partition, error = &error as &dyn Error, "log not opened, left as it is");
+                    Unserved::for_good(directory, &partition)
+                };
+                self.unavailable.lock().insert(partition.clone(), unserved);
                 unopened.push((partition, error));
             }
         }

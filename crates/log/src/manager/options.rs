@@ -28,7 +28,8 @@ pub struct ManagerOptions {
     pub recovery_point_interval: Duration,
     /// `log.flush.start.offset.checkpoint.interval.ms`.
     pub log_start_interval: Duration,
-    /// `replica.high.watermark.checkpoint.interval.ms`.
+    /// `replica.high.watermark.checkpoint.interval.ms`. Recovery points that syncs have raised are
+    /// written with it.
     pub high_watermark_interval: Duration,
     /// `producer.id.expiration.check.interval.ms`.
     pub producer_expiry_interval: Duration,

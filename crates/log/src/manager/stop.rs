@@ -75,7 +75,7 @@ impl<D: Disk> LogManager<D> {
             let unavailable = self.unavailable.lock();
             unavailable
                 .values()
-                .any(|path| path.parent() == Some(directory.path()))
+                .any(|it| it.path.parent() == Some(directory.path()))
         };
         let write = || -> Result<bool, DiskError> {
             directory
@@ -106,7 +106,10 @@ struct Closing<D: Disk> {
 }
 
 impl<D: Disk> Closing<D> {
-    fn new(directory: Arc<LogDirectory<D>>, logs: Vec<Arc<PartitionLog<D>>>) -> Self {
+    /// Those that are appended to come first: they have a file open, which they can do without, and
+    /// the process may have none left for the others.
+    fn new(directory: Arc<LogDirectory<D>>, mut logs: Vec<Arc<PartitionLog<D>>>) -> Self {
+        logs.sort_by_cached_key(|log| !log.lock().holds_file());
         Self {
             directory,
             logs,

@@ -103,7 +103,10 @@ impl<D: Disk> LogManager<D> {
                 Task::Retention => self.apply_retention(now),
                 Task::RecoveryPoints => self.checkpoint_all(),
                 Task::LogStarts => self.checkpoint(Checkpoint::LogStart),
-                Task::HighWatermarks => self.checkpoint(Checkpoint::HighWatermark),
+                Task::HighWatermarks => {
+                    self.checkpoint(Checkpoint::HighWatermark);
+                    self.checkpoint_synced();
+                }
                 Task::AgedFlushes => self.flush_aged(now.instant),
                 Task::ProducerExpiry => self.expire_producers(now.unix_ms),
             }
@@ -197,6 +200,18 @@ impl<D: Disk> LogManager<D> {
     /// logs alone. What has not changed is not written.
     pub fn checkpoint_all(&self) {
         self.checkpoint_each(|directory| self.write_all_checkpoints(directory));
+    }
+
+    /// Writes the checkpoints of directories in which records were synced lately: what was acknowledged
+    /// as durable is known as that after a crash, so that damage to it is no torn end of a log.
+    fn checkpoint_synced(&self) {
+        self.checkpoint_each(|directory| {
+            if directory.take_synced() {
+                self.write_all_checkpoints(directory)
+            } else {
+                Ok(())
+            }
+        });
     }
 
     fn checkpoint_each(&self, write: impl Fn(&Arc<LogDirectory<D>>) -> Result<(), DiskError>) {

@@ -48,6 +48,11 @@ impl<D: Disk> SnapshotFiles<D> {
         self.offsets.iter().copied()
     }
 
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.offsets.is_empty()
+    }
+
     /// The newest snapshot at or below an offset.
     pub(crate) fn newest_at(&self, offset: Offset) -> Option<Offset> {
         self.offsets.range(..=offset).next_back().copied()
@@ -59,7 +64,8 @@ impl<D: Disk> SnapshotFiles<D> {
     }
 
     /// Writes the snapshot of this offset, unless it is there. Not synced: half a snapshot is
-    /// known by its checksum and costs no more than reading the log from the one before.
+    /// known by its checksum and costs no more than reading the log from the one before. Where it
+    /// cannot be written, for the disk is full, say, none is left.
     pub(crate) fn write(
         &mut self,
         offset: Offset,
@@ -70,7 +76,11 @@ impl<D: Disk> SnapshotFiles<D> {
         }
         let path = self.path(offset);
         let file = self.disk.open(&path, OpenMode::CreateOrTruncate)?;
-        file.write_all_at(&snapshot::encode(entries), 0)?;
+        if let Err(error) = file.write_all_at(&snapshot::encode(entries), 0) {
+            // Where this fails too, the next opening finds half of it.
+            _ = remove_file(&self.disk, &path);
+            return Err(error);
+        }
         self.offsets.insert(offset);
         self.unsynced.push(offset);
         Ok(())
@@ -162,7 +172,7 @@ fn remove_file<D: Disk>(disk: &D, path: &Path) -> Result<(), DiskError> {
 
 #[cfg(test)]
 mod tests {
-    use klamm_io::RealDisk;
+    use klamm_io::{DiskOperation, RealDisk};
 
     use super::*;
 
@@ -204,6 +214,23 @@ mod tests {
         assert_eq!(offsets(&files), [0, 5, 9]);
         assert_eq!(files.newest_at(Offset::new(8)), Some(Offset::new(5)));
         assert_eq!(files.newest_at(Offset::new(-1)), None);
+    }
+
+    #[test]
+    fn a_snapshot_that_finds_no_room_leaves_no_file() {
+        use klamm_io::sim::{Fault, SimDisk};
+        let disk = SimDisk::new(1);
+        disk.create_dir_all(Path::new("/t-0")).unwrap();
+        let mut files = SnapshotFiles::new(disk.clone(), "/t-0".into(), std::iter::empty());
+        for bytes in [0, 3] {
+            let fault = Fault::on(DiskOperation::Write).failing_with(DiskErrorKind::Full);
+            disk.inject(fault.stopping_after_bytes(bytes));
+            files.write(Offset::new(5), &[]).unwrap_err();
+            assert!(files.is_empty() && !files.has_unsynced());
+            assert!(disk.list(Path::new("/t-0")).unwrap().is_empty());
+        }
+        files.write(Offset::new(5), &[]).unwrap();
+        assert_eq!(files.read(Offset::new(5)).unwrap(), Ok(Vec::new()));
     }
 
     #[test]

@@ -24,6 +24,24 @@ pub(crate) struct Indexes<D: Disk> {
     pub(crate) transaction: TransactionIndex<D>,
 }
 
+impl<D: Disk> Indexes<D> {
+    /// Whether a file was changed and not synced since.
+    pub(super) fn is_dirty(&self) -> bool {
+        self.offset.is_dirty() || self.time.is_dirty() || self.transaction.is_dirty()
+    }
+
+    /// The indexes with their files closed, if those are not as the indexes are, or an empty one would
+    /// be missed; otherwise they are as well opened anew.
+    pub(super) fn closed(mut self, segment_is_empty: bool) -> Option<Self> {
+        let is_missed = !segment_is_empty && !self.offset.has_file();
+        let differ = self.offset.differs_from_file() || self.time.differs_from_file() || is_missed;
+        self.offset.close_file();
+        self.time.close_file();
+        self.transaction.let_go();
+        differ.then_some(self)
+    }
+}
+
 /// Bytes of log between two entries of an index that is made anew while it is read.
 const REBUILT_INTERVAL: u32 = 4096;
 
@@ -92,7 +110,7 @@ impl<D: Disk> Segment<D> {
             let is_dirty = former.transaction.is_dirty();
             let rebuilt = self.rebuilt(reason, former.transaction);
             if is_dirty && rebuilt.is_err() {
-                self.owes_transaction_sync.store(true, Ordering::Release);
+                self.owes_index_sync.store(true, Ordering::Release);
             }
             *indexes = Some(rebuilt?);
         }
@@ -143,9 +161,14 @@ impl<D: Disk> Segment<D> {
         let bytes = u64::from(self.index_bytes);
         let offset = OffsetIndex::open(disk.clone(), path(FileContent::OffsetIndex), base, bytes);
         let time = TimeIndex::open(disk.clone(), path(FileContent::TimeIndex), base, bytes);
+        let (mut offset, mut time) = (offset?, time?);
+        if self.owes_index_sync.load(Ordering::Acquire) {
+            offset.set_dirty();
+            time.set_dirty();
+        }
         Ok(Indexes {
-            offset: offset?,
-            time: time?,
+            offset,
+            time,
             transaction: self.read_transaction_index()?,
         })
     }
@@ -153,7 +176,7 @@ impl<D: Disk> Segment<D> {
     fn read_transaction_index(&self) -> Result<TransactionIndex<D>, IndexError> {
         let path = self.path(FileContent::TransactionIndex);
         let mut index = TransactionIndex::open(self.disk.clone(), path, self.base_offset)?;
-        if self.owes_transaction_sync.load(Ordering::Acquire) {
+        if self.owes_index_sync.load(Ordering::Acquire) {
             index.set_dirty();
         }
         Ok(index)

@@ -57,6 +57,15 @@ impl<D: Disk> Segment<D> {
         Ok(self.scan(0)?)
     }
 
+    /// Whether an entry of the offset index leads to a batch that does not reach behind its offset.
+    pub(crate) fn bears_out(&self, entry: &OffsetPosition) -> Result<bool, SegmentError> {
+        match self.scan(entry.position)?.next() {
+            Ok(batch) => Ok(batch.is_some_and(|it| it.last_offset <= entry.offset)),
+            Err(ScanError::Damaged { .. }) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     fn look_up(&self, offset: Offset) -> Result<OffsetPosition, SegmentError> {
         self.with_indexes(|it| it.offset.look_up(offset).map_err(SegmentError::from))
     }

@@ -201,7 +201,13 @@ fn whatever_fails_the_log_is_what_it_says() {
                 crate::support::WHOLE,
                 klamm_log::Isolation::LogEnd,
             );
-            if operation != DiskOperation::Read && operation != DiskOperation::Open {
+            // After it was closed the files are opened to be read.
+            let reads = [
+                DiskOperation::Read,
+                DiskOperation::Open,
+                DiskOperation::Metadata,
+            ];
+            if !reads.contains(&operation) {
                 read.unwrap();
             }
             let after = bed.disk.crash(Crash::PowerLoss { seed: at });

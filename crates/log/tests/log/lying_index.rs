@@ -5,7 +5,7 @@ use std::path::Path;
 
 use klamm_io::sim::{Crash, Fault};
 use klamm_io::{Disk as _, DiskOperation};
-use klamm_log::{Isolation, LogConfig, ReadError, TimeTarget};
+use klamm_log::{Isolation, LogConfig, OpenOptions, ReadError, ReadLimit, TimeTarget};
 use klamm_records::{Codecs, Outcome};
 
 use crate::support::{Batch, Bed, NOW_MS, WHOLE, all, log_file, offset, open, unclean};
@@ -117,6 +117,55 @@ fn a_time_index_that_lies_hides_nothing() {
             let found = found.unwrap().unwrap();
             assert_eq!(found.offset, offset(2 * at), "entry {entry} to {relative}");
         }
+    }
+}
+
+/// Covers LG-156: an entry with too small an offset behind what is read hides no aborted transaction.
+#[test]
+fn an_entry_that_comes_too_early_hides_no_abort() {
+    let mut bed = Bed::new(LogConfig {
+        segment_bytes: 1 << 20,
+        index_bytes: 4096,
+        index_interval_bytes: 100,
+        ..LogConfig::default()
+    });
+    for _ in 0..10 {
+        bed.append(&Batch::of(1).sized(150));
+    }
+    bed.append(&Batch::of(1).by(1, 0, 0).transactional().sized(150));
+    for _ in 0..10 {
+        bed.append(&Batch::of(1).sized(150));
+    }
+    bed.append_marker((1, 0), Outcome::Abort);
+    bed.commit_all();
+    let bed = bed.reopen();
+    let aborted = |bed: &Bed, batches: u32| {
+        let batch_len = u32::try_from(bed.log.size()).unwrap() / 22;
+        let limit = ReadLimit {
+            bytes_max: batches * batch_len,
+            whole_first_batch: true,
+        };
+        let read = bed
+            .log
+            .reader()
+            .read(offset(0), limit, Isolation::Committed);
+        read.unwrap().aborted.unwrap().len()
+    };
+    assert_eq!((aborted(&bed, 4), aborted(&bed, 14)), (0, 1));
+    let entries = bed.offset_index(0);
+    let good = bed.content(INDEX);
+    for (at, (_, position)) in entries.iter().enumerate() {
+        let mut bytes = good.clone();
+        put(&mut bytes, at, (1, *position));
+        bed.overwrite(INDEX, &bytes);
+        let disk = bed.disk.crash(Crash::Kill);
+        let options = OpenOptions {
+            high_watermark: offset(22),
+            ..OpenOptions::new(true, NOW_MS)
+        };
+        let (log, _) = open(&disk, bed.log.config().clone(), &options).unwrap();
+        let bed = Bed { disk, log };
+        assert_eq!(aborted(&bed, 14), 1, "entry {at}");
     }
 }
 

@@ -322,18 +322,68 @@ fn files_of_others_are_left_alone_and_too_large_ones_refused() {
     }
 }
 
+/// Every batch has its leader epoch, so nothing is lost but epochs without a record.
 #[test]
-fn a_list_of_epochs_that_makes_no_sense_is_an_error_with_its_path() {
+fn a_list_of_epochs_that_makes_no_sense_is_made_anew_from_the_batches() {
     let mut bed = Bed::new(small());
-    bed.fill(3);
+    for leader_epoch in [1, 1, 2, 2, 7] {
+        for _ in 0..7 {
+            bed.append_in(leader_epoch, &Batch::of(1));
+        }
+    }
     bed.log.close().unwrap();
-    bed.overwrite("leader-epoch-checkpoint", b"rubbish");
-    let error = open_clean(&bed.disk, small()).map(|it| it.1).unwrap_err();
-    assert!(
-        error.to_string().contains("leader-epoch-checkpoint"),
-        "{error}"
-    );
-    assert_eq!(content(&bed.disk, "leader-epoch-checkpoint"), b"rubbish");
+    let expected = content(&bed.disk, "leader-epoch-checkpoint");
+    assert_eq!(expected, b"0\n3\n1 0\n2 14\n7 28\n");
+    for damaged in [&b"rubbish"[..], b"0\n9\n1 0\n", b"0\n2\n7 28\n2 14\n"] {
+        for was_clean in [true, false] {
+            let disk = bed.disk.crash(Crash::Kill);
+            let bed = Bed {
+                log: open_clean(&SimDisk::new(0), small()).unwrap().0,
+                disk,
+            };
+            bed.overwrite("leader-epoch-checkpoint", damaged);
+            let options = OpenOptions::new(was_clean, NOW_MS);
+            let (log, _) = open(&bed.disk, small(), &options).unwrap();
+            assert_eq!(log.epochs().len(), 3);
+            assert_eq!(content(&bed.disk, "leader-epoch-checkpoint"), expected);
+            assert_eq!(read_offsets(&log.reader(), 0), all(0..35));
+        }
+    }
+}
+
+/// A log whose owner wants none writes no producer snapshot, and what is there is used.
+#[test]
+fn producer_snapshots_are_written_only_where_they_are_wanted() {
+    for keeps_producer_snapshots in [true, false] {
+        let config = LogConfig {
+            keeps_producer_snapshots,
+            ..small()
+        };
+        let mut bed = Bed::new(config.clone());
+        bed.fill(30);
+        let bed = bed.reopen_with(config);
+        assert_eq!(!bed.snapshots().is_empty(), keeps_producer_snapshots);
+        let (bed, _) = bed.kill();
+        assert_eq!(!bed.snapshots().is_empty(), keeps_producer_snapshots);
+        assert_eq!(bed.offsets_from(0), all(0..30));
+    }
+}
+
+/// What has no records leaves nothing to be made durable, and is opened from nothing.
+#[test]
+fn an_empty_log_is_recovered_and_closed_without_making_a_file() {
+    let (mut bed, opening) = Bed::new(small()).kill();
+    assert_eq!(opening.segments_recovered, 1);
+    assert_eq!(bed.files(), [log_file(0)]);
+    let syncs =
+        |disk: &SimDisk| disk.calls(DiskOperation::Sync) + disk.calls(DiskOperation::SyncDir);
+    let before = syncs(&bed.disk);
+    bed.log.close().unwrap();
+    assert_eq!(bed.files(), [log_file(0)]);
+    assert_eq!(syncs(&bed.disk), before);
+    let mut bed = Bed::on(bed.disk, small());
+    bed.fill(3);
+    assert_eq!(bed.kill().0.offsets_from(0), [0, 1, 2]);
 }
 
 /// Covers C091: a disk that refuses is no damaged index, and a log that was closed well is not

@@ -1,9 +1,10 @@
 //! Recovery after an unclean stop: what is read through, what is cut, what is trusted.
 
-use klamm_io::sim::{Crash, SimDisk};
-use klamm_io::{Disk, DiskFile, OpenMode};
+use klamm_io::sim::{Crash, Fault, SimDisk};
+use klamm_io::{Disk, DiskErrorKind, DiskFile, DiskOperation, OpenMode};
 use klamm_log::{
-    BatchFault, Isolation, LogConfig, OpenError, OpenOptions, ScanError, SegmentError, TimeTarget,
+    BatchFault, DiskFailure as _, Isolation, LogConfig, OpenError, OpenOptions, ScanError,
+    SegmentError, TimeTarget,
 };
 use klamm_records::{Codecs, Outcome};
 use proptest::prelude::*;
@@ -433,4 +434,226 @@ fn a_checksum_that_happens_to_be_zero_marks_no_end() {
     bed.overwrite(&log_file(0), &whole.concat());
     let (bed, opening) = bed.kill();
     assert_eq!((opening.cut, bed.log.log_end_offset()), (None, offset(4)));
+}
+
+/// Covers C089: good batches behind a bad one are no torn tail, so a person finds them in a file.
+#[test]
+fn good_batches_behind_damage_are_kept_in_a_file() {
+    let mut bed = Bed::new(LogConfig {
+        segment_bytes: 1 << 20,
+        ..small()
+    });
+    bed.fill(10);
+    let whole = bed.content(&log_file(0));
+    let batch_len = whole.len() / 10;
+    let flipped = |at: usize| {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0x40;
+        bytes
+    };
+    let at = 4 * batch_len;
+    let zeroed = [&whole[..at], &vec![0; batch_len], &whole[at + batch_len..]].concat();
+    let moved = {
+        let mut bytes = whole.clone();
+        bytes[at + 1] ^= 0x40;
+        bytes
+    };
+    // A record, the length, a page that was never written, an offset out of reach.
+    for (bytes, batches, first) in [
+        (flipped(at + batch_len - 1), 5, 5),
+        (flipped(at + 9), 5, 5),
+        (zeroed, 5, 5),
+        (moved, 5, 5),
+    ] {
+        let disk = bed.disk.crash(Crash::Kill);
+        let bed = Bed {
+            log: open_clean(&SimDisk::new(0), small()).unwrap().0,
+            disk,
+        };
+        bed.overwrite(&log_file(0), &bytes);
+        let (mut log, opening) = open(&bed.disk, small(), &unclean(0)).unwrap();
+        assert_eq!(log.log_end_offset(), offset(4));
+        let [saved] = &opening.saved[..] else {
+            panic!("{opening:?}")
+        };
+        assert_eq!(saved.path, Bed::path(&format!("{}.cut-4", log_file(0))));
+        assert_eq!(
+            (saved.batches, saved.first_offset),
+            (batches, offset(first))
+        );
+        assert_eq!(saved.last_offset, offset(9));
+        let name = saved.path.file_name().unwrap().to_str().unwrap();
+        assert_eq!(bed.content(name), &bytes[at..]);
+        assert_eq!(bed.content(&log_file(0)), &bytes[..at]);
+
+        // The same again loses nothing of what was kept before, and the log lives on.
+        let batches: Vec<_> = (0..6).map(|_| Batch::of(1).produced()).collect();
+        log.append(&batches, crate::support::epoch(0), NOW_MS)
+            .unwrap();
+        drop(log);
+        let again = bed.content(&log_file(0));
+        let mut again_flipped = again.clone();
+        again_flipped[at + batch_len - 1] ^= 0x40;
+        bed.overwrite(&log_file(0), &again_flipped);
+        let (log, opening) = open(&bed.disk, small(), &unclean(0)).unwrap();
+        let second = Bed::path(&format!("{}.cut-4-2", log_file(0)));
+        assert_eq!(opening.saved[0].path, second);
+        assert_eq!(bed.content(name), &bytes[at..]);
+        drop(log);
+        let (log, opening) = open(&bed.disk, small(), &unclean(0)).unwrap();
+        assert_eq!((opening.saved.len(), log.log_end_offset()), (0, offset(4)));
+    }
+}
+
+/// A crash leaves half a batch and no file of it.
+#[test]
+fn a_torn_batch_is_not_kept() {
+    let mut bed = Bed::new(small());
+    bed.fill(5);
+    let whole = bed.content(&log_file(0));
+    for lost in [1, 30, 70] {
+        let disk = bed.disk.crash(Crash::Kill);
+        let bed = Bed {
+            log: open_clean(&SimDisk::new(0), small()).unwrap().0,
+            disk,
+        };
+        bed.overwrite(&log_file(0), &whole[..whole.len() - lost]);
+        let (_, opening) = open(&bed.disk, small(), &unclean(0)).unwrap();
+        assert!(
+            opening.cut.is_some() && opening.saved.is_empty(),
+            "{opening:?}"
+        );
+        assert!(bed.files().iter().all(|name| !name.contains("cut")));
+    }
+}
+
+/// Segments behind a hole go, but not their records.
+#[test]
+fn segments_behind_a_hole_are_kept_under_other_names() {
+    let mut bed = Bed::new(small());
+    bed.fill(45);
+    assert_eq!(bed.segments(), [0, 13, 26, 39]);
+    let former: Vec<_> = [13, 26, 39].map(|it| bed.content(&log_file(it))).into();
+    bed.overwrite(&log_file(0), b"");
+    let (log, opening) = open(&bed.disk, small(), &unclean(0)).unwrap();
+    assert_eq!(log.log_end_offset(), offset(0));
+    assert_eq!(opening.segments_removed.len(), 3);
+    let kept: Vec<_> = opening
+        .saved
+        .iter()
+        .map(|it| it.first_offset.get())
+        .collect();
+    assert_eq!(kept, [39, 26, 13]);
+    for (base, former) in [13, 26, 39].into_iter().zip(&former) {
+        let name = format!("{}.cut-0", log_file(base));
+        assert_eq!(bed.content(&name), *former);
+    }
+    assert_eq!(bed.segments(), [0]);
+    drop(log);
+
+    // Once the broker is stopped the names are all there is to mend.
+    bed.disk.remove_file(&Bed::path(&log_file(0))).unwrap();
+    for base in [13, 26, 39] {
+        let name = format!("{}.cut-0", log_file(base));
+        let (from, to) = (Bed::path(&name), Bed::path(&log_file(base)));
+        bed.disk.rename(&from, &to).unwrap();
+    }
+    let (log, _) = open(&bed.disk, small(), &unclean(0)).unwrap();
+    assert_eq!(log.log_start_offset(), offset(13));
+    assert_eq!(read_offsets(&log.reader(), 13), all(13..45));
+}
+
+/// Without room for a copy nothing is cut.
+#[test]
+fn what_finds_no_room_to_be_kept_is_not_cut() {
+    let mut bed = Bed::new(small());
+    bed.fill(10);
+    let mut bytes = bed.content(&log_file(0));
+    let batch_len = bytes.len() / 10;
+    bytes[5 * batch_len - 1] ^= 0x40;
+    bed.overwrite(&log_file(0), &bytes);
+    let full = Fault::on(DiskOperation::Write).failing_with(DiskErrorKind::Full);
+    bed.disk.inject(full.always());
+    let error = open(&bed.disk, small(), &unclean(0))
+        .map(|it| it.1)
+        .unwrap_err();
+    assert!(
+        error.may_pass() && !error.takes_directory_offline(),
+        "{error}"
+    );
+    assert_eq!(bed.content(&log_file(0)), bytes);
+    let is_odd = |name: &String| name.contains("cut") || name.contains("cleaned");
+    assert!(!bed.files().iter().any(is_odd), "{:?}", bed.files());
+    bed.disk.clear_faults();
+    let (log, opening) = open(&bed.disk, small(), &unclean(0)).unwrap();
+    assert_eq!((log.log_end_offset(), opening.saved.len()), (offset(4), 1));
+}
+
+/// Indexes wait in memory, snapshots are not needed: nothing that recovery writes is.
+#[test]
+fn a_log_that_is_whole_is_recovered_on_a_full_disk() {
+    for kind in [DiskErrorKind::Full, DiskErrorKind::TooManyFiles] {
+        let mut bed = Bed::new(small());
+        for i in 0..60 {
+            bed.append(&Batch::of(1).by(1, 0, i));
+        }
+        let disk = bed.disk.crash(Crash::Kill);
+        let operations = if kind == DiskErrorKind::Full {
+            [DiskOperation::Write, DiskOperation::SetLen]
+        } else {
+            [DiskOperation::Write, DiskOperation::Write]
+        };
+        for operation in operations {
+            disk.inject(Fault::on(operation).failing_with(kind).always());
+        }
+        let (mut log, opening) = open(&disk, small(), &unclean(0)).unwrap();
+        assert_eq!(opening.segments_recovered, 5);
+        assert_eq!(log.log_end_offset(), offset(60));
+        for from in 0..60 {
+            let read = log.reader().read(offset(from), WHOLE, Isolation::LogEnd);
+            assert_eq!(
+                batches(&read.unwrap())[0].header().base_offset,
+                offset(from)
+            );
+        }
+        assert!(log.close().is_err(), "it is not clean");
+        disk.clear_faults();
+
+        // There is room again: it goes on, and is closed well.
+        let (log, _) = open(&disk, small(), &unclean(0)).unwrap();
+        let mut bed = Bed { disk, log };
+        bed.append(&Batch::of(1).by(1, 0, 60));
+        assert_eq!(bed.reopen().offsets_from(0), all(0..61));
+    }
+}
+
+/// Recovery has made the indexes, and nobody has synced them before: the next sync does.
+#[test]
+fn what_recovery_made_is_synced_with_the_next_records() {
+    let mut bed = Bed::new(small());
+    for i in 0..12 {
+        bed.append(&Batch::of(1).by(1, 0, i).transactional());
+        bed.append_marker((1, 0), Outcome::Abort);
+    }
+    let killed = bed.disk.crash(Crash::Kill);
+    for directory in ["/", "/data"] {
+        killed.sync_dir(directory.as_ref()).unwrap();
+    }
+    let (log, _) = open(&killed, small(), &unclean(0)).unwrap();
+    let mut bed = Bed { disk: killed, log };
+    let segments = bed.segments();
+    let name = |base: i64| format!("{base:020}.txnindex");
+    let made: Vec<_> = segments.iter().map(|it| bed.content(&name(*it))).collect();
+    bed.append(&Batch::of(1));
+    bed.log.flush().unwrap();
+    let end = bed.log.log_end_offset();
+    let after = bed.disk.crash(Crash::PowerLossLosingAll);
+    let (log, opening) = open(&after, small(), &unclean(end.get())).unwrap();
+    assert_eq!((opening.cut, log.log_end_offset()), (None, end));
+    assert_eq!(opening.segments_recovered, 1);
+    let bed = Bed { disk: after, log };
+    for (base, made) in segments.iter().zip(&made).rev().skip(1) {
+        assert!(!made.is_empty());
+        assert_eq!(bed.content(&name(*base)), *made);
+    }
 }

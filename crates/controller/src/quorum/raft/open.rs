@@ -373,6 +373,7 @@ fn log_config() -> LogConfig {
             compact: false,
         },
         retention_age: None,
+        keeps_producer_snapshots: false,
         ..LogConfig::default()
     }
 }

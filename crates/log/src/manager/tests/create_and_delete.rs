@@ -432,3 +432,30 @@ fn many_partitions_are_made_although_something_fails_once() {
         assert_eq!(left.count(), 0, "{operation:?}");
     }
 }
+
+/// A name that was taken back stays so: with the partition made elsewhere the next start would find it
+/// in two directories.
+#[test]
+fn lg_013_a_partition_that_could_not_be_made_is_in_no_second_directory_after_a_power_cut() {
+    for count in [1, 6] {
+        let disk = SimDisk::new(1);
+        let bench = Bench::of(&["/a", "/b"]);
+        let manager = bench.open(&disk);
+        let full = Fault::on(DiskOperation::Open)
+            .where_path(|it| it.starts_with("/a") && it.extension().is_some_and(|it| it == "log"));
+        disk.inject(full.failing_with(DiskErrorKind::Full).always());
+        let partitions = named(count);
+        let new = new_partitions(&bench, &partitions);
+        let made = if count == 1 {
+            vec![manager.create(new[0].partition, None, new[0].config, BEGIN_MS)]
+        } else {
+            manager.create_many(&new, BEGIN_MS)
+        };
+        for log in made {
+            assert_eq!(log.unwrap().log_directory(), Path::new("/b"));
+        }
+        disk.clear_faults();
+        let after = disk.crash(Crash::PowerLossLosingAll);
+        assert_eq!(bench.open(&after).len(), partitions.len());
+    }
+}

@@ -323,3 +323,34 @@ fn what_was_told_to_be_durable_survives() {
     }
     assert!(told_in_all > 200, "{told_in_all}");
 }
+
+/// Covers LG-056: damage to what was acknowledged as durable is told from a torn end soon after.
+#[test]
+fn what_was_synced_is_known_as_durable_before_the_checkpoints_are_due() {
+    let disk = SimDisk::new(1);
+    let bench = Bench::of(&["/logs"]);
+    let manager = bench.open(&disk);
+    let log = bench.create(&manager, &partition("t", 0));
+    append(&log, 5);
+    let interval = bench.options.high_watermark_interval;
+    assert!(interval < bench.options.recovery_point_interval);
+    let point = || {
+        let killed = disk.crash(Crash::Kill);
+        let manager = bench.open(&killed);
+        let log = manager.get(&partition("t", 0)).unwrap();
+        log.lock().recovery_point().get()
+    };
+    manager.run_due(bench.after(interval));
+    assert_eq!(point(), 0, "nothing was synced");
+    log.request_sync();
+    manager.sync_requested();
+    assert_eq!(point(), 0);
+    manager.run_due(bench.after(interval * 2));
+    assert_eq!(point(), 5);
+    let writes = disk.calls(DiskOperation::Write);
+    append(&log, 1);
+    let appended = disk.calls(DiskOperation::Write);
+    assert!(appended > writes);
+    manager.run_due(bench.after(interval * 3));
+    assert_eq!(disk.calls(DiskOperation::Write), appended, "nothing to say");
+}

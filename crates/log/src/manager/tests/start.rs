@@ -14,10 +14,12 @@ use super::support::*;
 use crate::clean_shutdown::CleanShutdown;
 use crate::directory::ClaimError;
 use crate::log_event::DirectoryWork;
-use crate::manager::{LogManager, StartError};
+use crate::manager::{CreateError, DeleteError, LogManager, StartError};
 use crate::meta_properties::MetaProperties;
 use crate::offset_checkpoint::Checkpoint;
 use crate::open::OpenError;
+
+const LOG_FILE: &str = "00000000000000000000.log";
 
 fn write<D: Disk>(disk: &D, path: &str, text: &str) {
     let file = disk.open(Path::new(path), OpenMode::CreateOrTruncate);
@@ -257,18 +259,84 @@ fn a_disk_that_fails_while_logs_are_opened_takes_its_directory() {
     );
 }
 
+/// What the process or the disk has too little of may come back, and the partition with it.
 #[test]
-fn a_process_out_of_descriptors_does_not_blame_the_disk() {
+fn what_could_not_be_opened_for_want_of_something_is_opened_later() {
+    for kind in [DiskErrorKind::TooManyFiles, DiskErrorKind::Full] {
+        for was_clean in [true, false] {
+            let disk = SimDisk::new(1);
+            let bench = Bench::of(&["/logs"]);
+            let manager = bench.open(&disk);
+            let (good, late) = (partition("good", 0), partition("late", 0));
+            for name in [&good, &late] {
+                let log = bench.create(&manager, name);
+                append(&log, 5);
+                let mut log = log.lock();
+                log.set_high_watermark(Offset::new(4));
+                log.raise_log_start(Offset::new(2)).unwrap();
+            }
+            if was_clean {
+                manager.stop(epoch(1));
+            } else {
+                manager.checkpoint_all();
+                drop(manager);
+            }
+            let fault = Fault::on(DiskOperation::Open)
+                .where_path(|it| it.starts_with("/logs/late-0") && it.ends_with(LOG_FILE));
+            disk.inject(fault.failing_with(kind).always());
+            let opened = bench.try_open(&disk).unwrap();
+            let manager = opened.manager;
+            assert_eq!(opened.unopened[0].0, late);
+            assert!(opened.offline.is_empty() && manager.is_unavailable(&late));
+            append(&manager.get(&good).unwrap(), 1);
+            let create = || manager.create(&late, None, &bench.config, BEGIN_MS);
+            for _ in 0..2 {
+                assert!(matches!(create(), Err(CreateError::Shortage(_))));
+                manager.checkpoint_all();
+            }
+            disk.clear_faults();
+            let log = create().unwrap();
+            assert!(!manager.is_unavailable(&late));
+            let offsets = log.reader().offsets();
+            assert_eq!(offsets.log_start, Offset::new(2));
+            assert_eq!(offsets.log_end, Offset::new(5));
+            append(&log, 3);
+            let stopped = manager.stop(epoch(2));
+            assert!(stopped.unclean.is_empty(), "all of them closed well");
+            let checkpoint = "/logs/recovery-point-offset-checkpoint";
+            assert_eq!(content(&disk, checkpoint), b"0\n2\ngood 0 6\nlate 0 8\n");
+        }
+    }
+}
+
+/// A log that is not that of its partition is out of use, and keeps what is known of it.
+#[test]
+fn a_log_that_is_set_aside_is_left_as_it_is() {
     let disk = SimDisk::new(1);
     let bench = Bench::of(&["/logs"]);
     let manager = bench.open(&disk);
-    append(&bench.create(&manager, &partition("t", 0)), 1);
-    manager.stop(BrokerEpoch::NONE);
-    let fault = Fault::on(DiskOperation::Open)
-        .where_path(|it| it.extension().is_some_and(|it| it == "log"));
-    disk.inject(fault.failing_with(DiskErrorKind::TooManyFiles).always());
-    let refused = bench.try_open(&disk).err().unwrap();
-    assert!(matches!(refused, StartError::Shortage { .. }), "{refused}");
+    let other = partition("other", 0);
+    let log = bench.create(&manager, &other);
+    append(&log, 5);
+    log.lock().set_high_watermark(Offset::new(5));
+    log.lock().raise_log_start(Offset::new(2)).unwrap();
+    log.lock().flush().unwrap();
+    manager.set_aside(&other);
+    manager.set_aside(&partition("nobody", 0));
+    assert!(manager.get(&other).is_none() && manager.is_unavailable(&other));
+    let refused = manager.create(&other, None, &bench.config, BEGIN_MS);
+    assert!(matches!(refused, Err(CreateError::Unavailable { .. })));
+    assert_eq!(
+        manager.delete(&other, bench.now().instant),
+        Err(DeleteError::Offline)
+    );
+    let stopped = manager.stop(epoch(1));
+    assert_eq!(stopped.unclean, [PathBuf::from("/logs")]);
+    let checkpoint = "/logs/log-start-offset-checkpoint";
+    assert_eq!(content(&disk, checkpoint), b"0\n1\nother 0 2\n");
+    let log = bench.open(&disk).get(&other).unwrap();
+    assert_eq!(log.reader().offsets().log_start, Offset::new(2));
+    assert_eq!(log.lock().recovery_point(), Offset::new(5));
 }
 
 #[test]
