@@ -1,5 +1,6 @@
 //! [`LogStore`]: the Raft log in a [`Log`], and the vote beside it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::ops::{Bound, RangeBounds};
 use std::path::PathBuf;
@@ -10,13 +11,13 @@ use klamm_log::{
     AppendError, ChangeError, DiskFailure, FlushError, Isolation, Log, LogReader, ReadError,
     ReadLimit,
 };
-use klamm_primitives::{LeaderEpoch, Offset};
+use klamm_primitives::{BrokerId, LeaderEpoch, Offset};
 use klamm_records::{
     BatchError, BatchOptions, Codecs, RecordBatch, RecordBatchBuilder, RecordBatches, RecordsError,
     ValidBatch, ValidationRules, validate_own,
 };
 use openraft::storage::{LogFlushed, RaftLogStorage};
-use openraft::{LogState, RaftLogReader};
+use openraft::{BasicNode, CommittedLeaderId, EntryPayload, LogState, RaftLogReader};
 use parking_lot::Mutex;
 use thiserror::Error;
 use tracing::{info, warn};
@@ -25,7 +26,7 @@ use super::durable_point::DurablePoint;
 use super::entry::{self, EntryError, EntryKey};
 use super::quorum_state::QuorumState;
 use super::reserve::Reserve;
-use super::{Entry, LogId, StorageError, StorageIoError, Types, Vote, offset_of};
+use super::{Entry, LogId, Membership, StorageError, StorageIoError, Types, Vote, offset_of};
 use crate::quorum::PROPOSAL_SIZE_MAX;
 
 /// Bytes that are read at once; one batch comes whole even if it is longer.
@@ -290,6 +291,28 @@ impl<D: Disk, C: Clock> LogStore<D, C> {
     /// Closes the log: the next opening need not recover it. Blocks.
     pub(super) fn close(&self) -> Result<(), ChangeError> {
         self.inner.written.lock().log.close()
+    }
+
+    /// Begins the log of a quorum of one: the node has voted for itself, which is a majority, and its
+    /// first entry says that there is nobody else. What an election would come to, at fewer syncs.
+    /// Returns the entry. Blocks.
+    pub(super) fn begin(&self, node: BrokerId) -> Result<Entry, LogStoreError> {
+        let former = self.vote();
+        let term = former.map_or(1, |vote| vote.leader_id.term.max(1));
+        let vote = Vote::new_committed(term, node);
+        // Whoever was interrupted here has left it.
+        if former != Some(vote) {
+            self.save_vote_now(vote)?;
+        }
+        let nodes = BTreeMap::from([(node, BasicNode::default())]);
+        let membership = Membership::new(vec![BTreeSet::from([node])], nodes);
+        let leader = CommittedLeaderId::new(term, node);
+        let entry = Entry {
+            log_id: LogId::new(leader, 0),
+            payload: EntryPayload::Membership(membership),
+        };
+        self.append_now(std::slice::from_ref(&entry))?;
+        Ok(entry)
     }
 
     /// Entries from `from` on, at least one and all below `end`. Blocks.
