@@ -18,7 +18,7 @@ use klamm_io::{Clock, Disk, DiskErrorKind, Net};
 use klamm_network::{Handler, HandlerPool, Server};
 use klamm_primitives::Uuid;
 use klamm_replica::{
-    IsrProposal, IsrProposer, ReplicaManager, ReplicaOptions, ReplicaWiring, Waiting,
+    FileBudget, IsrProposal, IsrProposer, ReplicaManager, ReplicaOptions, ReplicaWiring, Waiting,
 };
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
@@ -206,6 +206,7 @@ impl<N: Net, D: Disk, C: Clock> Broker<N, D, C> {
     /// Closes all connections, ends all threads and tasks, and closes the logs, so that the next
     /// start need not read them through.
     pub async fn stop(self) {
+        self.node.replicas.stop_taking();
         self.server.stop().await;
         for task in self.tasks {
             task.abort();
@@ -280,7 +281,27 @@ fn replicas<N, D: Disk, C: Clock, T>(
         proposer: Box::new(Alone),
     };
     let empty = Arc::new(MetadataImage::new(image.cluster_id().clone()));
-    ReplicaManager::new(&options, wiring, empty, machine.clock.now())
+    let replicas = ReplicaManager::new(&options, wiring, empty, machine.clock.now());
+    match machine.open_files_max {
+        Some(files_max) => replicas.within(Box::new(Files {
+            files_max,
+            open: machine.open_files,
+        })),
+        None => replicas,
+    }
+}
+
+/// Leaves a quarter of the files that may be open to connections.
+struct Files {
+    files_max: u64,
+    open: fn() -> Option<u64>,
+}
+
+impl FileBudget for Files {
+    fn is_spent(&self) -> bool {
+        let of_partitions = self.files_max - self.files_max / 4;
+        (self.open)().is_some_and(|open| open >= of_partitions)
+    }
 }
 
 /// Takes proposals of in-sync sets, of which a cluster of one makes none: there is nobody beside

@@ -168,6 +168,8 @@ fn of_propose(error: &ProposeError) -> ErrorCode {
         ProposeError::NotLeader { .. } => ErrorCode::NOT_CONTROLLER,
         ProposeError::TooLarge { .. } => ErrorCode::INVALID_REQUEST,
         ProposeError::Unencodable(_) | ProposeError::Rejected(_) => ErrorCode::UNKNOWN_SERVER_ERROR,
+        // A client may try again, and there may be room then.
+        ProposeError::NoRoom { .. } => ErrorCode::KAFKA_STORAGE_ERROR,
         ProposeError::Unsure { .. } => ErrorCode::REQUEST_TIMED_OUT,
     }
 }

@@ -12,10 +12,11 @@ use std::time::Instant;
 use klamm_controller::{
     ConfigResource, Controller, ControllerHandle, ControllerOptions, CreateTopics, Endpoint,
     Heartbeat, InvalidSetting, NewTopic, Quorum, RaftOptions, RaftQuorum, RegisterBroker,
-    SecurityProtocol, SettingRules, Settings,
+    SettingRules, Settings,
 };
 use klamm_io::{Clock, RealDisk, SystemClock};
 use klamm_primitives::{BrokerId, Uuid};
+use klamm_wire::SecurityProtocol;
 
 const NODE: BrokerId = BrokerId::new(1);
 

@@ -18,7 +18,9 @@ use crate::fencing;
 use crate::handle::{ControllerHandle, Turn};
 use crate::image::MetadataImage;
 use crate::options::{ControllerOptions, SettingRules};
-use crate::quorum::{PROPOSAL_SIZE_MAX, Quorum, size_of};
+use crate::quorum::{
+    PROPOSAL_SIZE_MAX, ProposeError, Quorum, adds, divide, may_be_divided, size_of,
+};
 
 /// Requests that wait for their turn; who comes then waits outside.
 const QUEUE_LEN: usize = 1024;
@@ -204,7 +206,9 @@ impl<Q: Quorum, C: Clock> Shell<Q, C> {
         }
     }
 
-    /// Returns the offset of the records, or where there are none, of the image.
+    /// Returns the offset of the last of the records, or where there are none, of the image. Records
+    /// that are too many for one proposal and may be divided go in several; where one of these is
+    /// refused, those before it stand.
     async fn commit(
         &mut self,
         records: Vec<Record>,
@@ -213,11 +217,22 @@ impl<Q: Quorum, C: Clock> Shell<Q, C> {
         if records.is_empty() {
             return Ok(image.offset());
         }
-        let proposed = self.quorum.propose(records).await;
+        let proposed = self.propose(records).await;
         if let Some(interval) = self.core.options.idle_interval {
             self.periods.no_op = Some(self.clock.now() + interval);
         }
         proposed.map_err(ControllerError::from)
+    }
+
+    async fn propose(&self, records: Vec<Record>) -> Result<Offset, ProposeError> {
+        if !may_be_divided(&records) || size_of(&records)? <= PROPOSAL_SIZE_MAX {
+            return self.quorum.propose(records).await;
+        }
+        let mut offset = Offset::UNKNOWN;
+        for part in divide(records)? {
+            offset = self.quorum.propose(part).await?;
+        }
+        Ok(offset)
     }
 
     /// Does one thing that is due; what else is due comes in the next turns. What came to nothing
@@ -260,7 +275,12 @@ impl<Q: Quorum, C: Clock> Shell<Q, C> {
             }
             Err(error) => {
                 self.periods.not_before = Some(now + RETRY_AFTER);
-                if !matches!(error, ControllerError::NotController { .. }) {
+                let is_told = matches!(
+                    error,
+                    ControllerError::NotController { .. }
+                        | ControllerError::Quorum(ProposeError::NoRoom { .. })
+                );
+                if !is_told {
                     warn!(
                         error = &error as &dyn std::error::Error,
                         "periodic work came to nothing"
@@ -281,6 +301,8 @@ struct Decided {
     turns: Vec<Box<dyn Turn>>,
     /// Nothing may join.
     is_closed: bool,
+    /// Whether the records add to what the cluster has, and so are refused on a full disk.
+    adds: bool,
 }
 
 impl Decided {
@@ -291,6 +313,7 @@ impl Decided {
             size: 0,
             turns: Vec::new(),
             is_closed: false,
+            adds: false,
         }
     }
 
@@ -299,27 +322,32 @@ impl Decided {
     }
 
     /// Adds a request that was decided upon by `image`. One that cannot be committed along with
-    /// those before it, because they would be too much together or it cannot be committed at all,
-    /// comes back as what is to be committed next. Nothing joins after one that must be the last.
+    /// those before it, because they would be too much together, because one of the two may be
+    /// refused for want of room and the other not, or because it cannot be committed at all, comes
+    /// back as what is to be committed next. Nothing joins after one that must be the last.
     fn take(&mut self, turn: Box<dyn Turn>, records: Vec<Record>, is_last: bool) -> Option<Self> {
         let after = if records.is_empty() {
             Ok(self.image.clone())
         } else {
             self.image.apply(&records, self.image.offset())
         };
-        let size = size_of(&records).ok().filter(|it| *it <= PROPOSAL_SIZE_MAX);
-        let is_sound = after.is_ok() && size.is_some();
+        let size = size_of(&records).ok();
+        let is_one_proposal = size.is_some_and(|it| it <= PROPOSAL_SIZE_MAX);
+        let is_sound = after.is_ok() && is_one_proposal;
         let (after, size) = (
             after.unwrap_or_else(|_| self.image.clone()),
             size.unwrap_or(0),
         );
-        let fits = is_sound && self.size + size <= PROPOSAL_SIZE_MAX;
+        let adds = adds(&records);
+        let is_alike = records.is_empty() || self.records.is_empty() || adds == self.adds;
+        let fits = is_sound && is_alike && self.size + size <= PROPOSAL_SIZE_MAX;
         if fits || self.turns.is_empty() {
             self.image = after;
             self.records.extend(records);
             self.size += size;
             self.turns.push(turn);
             self.is_closed = is_last || !is_sound;
+            self.adds |= adds;
             return None;
         }
         Some(Self {
@@ -328,6 +356,7 @@ impl Decided {
             size,
             turns: vec![turn],
             is_closed: is_last || !is_sound,
+            adds,
         })
     }
 }

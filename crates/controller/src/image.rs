@@ -13,7 +13,7 @@ use imbl::{OrdMap, Vector};
 use klamm_primitives::{BrokerId, Offset, PartitionIndex, ProducerId, TopicId};
 
 pub use self::apply::ApplyError;
-pub use self::broker::{BrokerImage, Endpoint, FeatureRange, SecurityProtocol, directory_id};
+pub use self::broker::{BrokerImage, Endpoint, FeatureRange, directory_id};
 pub use self::changes::{ImageChanges, PartitionDifference, TopicChange};
 pub use self::config::{ConfigResource, Settings};
 pub use self::topic::{PartitionImage, Recovery, TopicImage};

@@ -48,8 +48,8 @@ pub use error::ControllerError;
 pub use handle::ControllerHandle;
 pub use image::{
     ApplyError, BrokerImage, ConfigResource, DELETED_TOPICS_MAX, Endpoint, FeatureRange,
-    ImageChanges, MetadataImage, PartitionDifference, PartitionImage, Recovery, SecurityProtocol,
-    Settings, TopicChange, TopicImage, directory_id,
+    ImageChanges, MetadataImage, PartitionDifference, PartitionImage, Recovery, Settings,
+    TopicChange, TopicImage, directory_id,
 };
 pub use options::{ControllerOptions, InvalidSetting, SettingRules};
 pub use quorum::{

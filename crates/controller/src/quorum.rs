@@ -1,17 +1,19 @@
 //! [`Quorum`]: the nodes that agree on the metadata log.
 
+mod proposal;
 mod raft;
 mod sim;
 
 use std::future::Future;
 use std::sync::Arc;
 
-use klamm_primitives::{BrokerId, Offset, varint};
+use klamm_primitives::{BrokerId, Offset};
 use klamm_wire::EncodeError;
 use klamm_wire::metadata::ClusterMetadataRecord;
 use thiserror::Error;
 use tokio::sync::watch;
 
+pub(crate) use self::proposal::{PROPOSAL_SIZE_MAX, adds, divide, may_be_divided, size_of};
 pub use self::raft::{OpenQuorumError, RaftOptions, RaftQuorum, cluster_of};
 pub use self::sim::{SimCluster, SimQuorum};
 use crate::image::{ApplyError, MetadataImage};
@@ -44,27 +46,6 @@ pub trait Quorum: Send + Sync + 'static {
     fn leader(&self) -> Option<BrokerId>;
 }
 
-/// Bytes of the records that are proposed together, at most: with room for the batch's header,
-/// one batch of the log.
-pub(crate) const PROPOSAL_SIZE_MAX: usize = 8 << 20;
-
-/// Bytes that records take in a proposal: each in the newest version of its type, its length
-/// before it.
-///
-/// # Errors
-/// [`EncodeError`] for a record that cannot be written.
-pub(crate) fn size_of(records: &[ClusterMetadataRecord]) -> Result<usize, EncodeError> {
-    let mut size = 0;
-    for record in records {
-        let len = record.encode(record.versions().max)?.len();
-        size += len
-            + varint::encode_u32(u32::try_from(len).unwrap_or(u32::MAX))
-                .as_slice()
-                .len();
-    }
-    Ok(size)
-}
-
 /// Records were not appended to the metadata log.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ProposeError {
@@ -81,6 +62,14 @@ pub enum ProposeError {
         size: usize,
         /// What fits.
         size_max: usize,
+    },
+    /// The disk of the metadata log is full; nothing was written. Once there is room the same may
+    /// succeed. What takes away, and what brokers do when they come and go, finds room for longer
+    /// than what adds.
+    #[error("the disk of the metadata log has no room for {size} bytes more")]
+    NoRoom {
+        /// Bytes of the records.
+        size: usize,
     },
     /// A record cannot be written.
     #[error("a record cannot be written: {0}")]

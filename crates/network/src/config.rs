@@ -5,9 +5,9 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use klamm_io::ListenOptions;
-use klamm_wire::Offer;
+use klamm_wire::{Offer, SecurityProtocol};
 
-use crate::context::{ListenerName, SecurityProtocol};
+use crate::context::ListenerName;
 
 /// What a [`Server`](crate::Server) is opened with.
 #[derive(Debug, Clone)]

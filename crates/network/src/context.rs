@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytestring::ByteString;
-use klamm_wire::Offer;
+use klamm_wire::{Offer, SecurityProtocol};
 use parking_lot::Mutex;
 
 /// The name of a listener, such as `PLAINTEXT` or `INTERNAL`.
@@ -34,37 +34,6 @@ impl From<String> for ListenerName {
 impl fmt::Display for ListenerName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.0)
-    }
-}
-
-/// How connections of a listener are secured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum SecurityProtocol {
-    /// Not at all.
-    Plaintext,
-    /// By TLS.
-    Ssl,
-    /// A SASL login over plain TCP.
-    SaslPlaintext,
-    /// A SASL login over TLS.
-    SaslSsl,
-}
-
-impl SecurityProtocol {
-    /// The name that settings use.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Plaintext => "PLAINTEXT",
-            Self::Ssl => "SSL",
-            Self::SaslPlaintext => "SASL_PLAINTEXT",
-            Self::SaslSsl => "SASL_SSL",
-        }
-    }
-}
-
-impl fmt::Display for SecurityProtocol {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 

@@ -36,6 +36,7 @@ mod handler_pool;
 mod inline;
 mod observer;
 
+mod chair;
 mod complaints;
 mod connection;
 mod end;
@@ -43,6 +44,7 @@ mod file_buffers;
 mod frame_reader;
 mod outgoing;
 mod seat;
+mod sync;
 mod transport;
 
 mod acceptor;
@@ -56,9 +58,7 @@ mod server;
 mod start_error;
 
 pub use config::{ConnectionLimits, ListenerConfig, ServerConfig};
-pub use context::{
-    ClientSoftware, ConnectionContext, ConnectionId, ListenerName, Principal, SecurityProtocol,
-};
+pub use context::{ClientSoftware, ConnectionContext, ConnectionId, ListenerName, Principal};
 pub use handler::Handler;
 pub use handler_pool::HandlerPool;
 pub use observer::{CompletedRequest, Observer, Unobserved};

@@ -3,7 +3,7 @@
 //! Waking the task for every answer would cost a request one more change of threads. So a handler
 //! that has left a letter runs the connection itself, for as much as the letter asks for, unless
 //! somebody else is running it. Nobody ever waits for the connection: who finds it taken sees to
-//! it that the task is run afterwards.
+//! it that the task is run afterwards (see [`Chair`]).
 //!
 //! A request of a quiet connection so costs one wake-up, of a handler's thread; none if it is quick
 //! and so handled here, by the task itself after it has let go of the connection.
@@ -15,9 +15,9 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
 use klamm_io::{Clock, DiskFile};
-use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use crate::chair::Chair;
 use crate::connection::{Common, Connection};
 use crate::end::End;
 use crate::mailbox::Mailbox;
@@ -42,11 +42,8 @@ pub(crate) trait Deliver<F>: Send + Sync {
 pub(crate) struct Seat<S, C, F: 'static> {
     mailbox: Arc<Mailbox<F>>,
     common: Arc<Common<F>>,
-    /// Held while the connection is run, and only ever tried, except to take an ended connection
-    /// out. The lock of the mailbox, the channel and the budgets come after it.
-    connection: Mutex<Option<Connection<S, C, F>>>,
-    /// The task has found the connection taken, and is to be woken.
-    was_turned_away: AtomicBool,
+    /// The lock of the mailbox, the channel and the budgets come after its own.
+    connection: Chair<Connection<S, C, F>>,
     /// The task is handling requests of the connection, and will look for another one.
     handles_here: AtomicBool,
 }
@@ -66,8 +63,7 @@ where
         Arc::new_cyclic(|seat: &Weak<Self>| Self {
             mailbox: Arc::clone(mailbox),
             common: Arc::clone(common),
-            connection: Mutex::new(Some(connection(seat.clone()))),
-            was_turned_away: AtomicBool::new(false),
+            connection: Chair::new(connection(seat.clone())),
             handles_here: AtomicBool::new(false),
         })
     }
@@ -80,27 +76,22 @@ where
     }
 
     fn poll(&self, context: &mut Context<'_>) -> Poll<End> {
-        // The second attempt is for a handler that was done before it could see the note.
-        for _ in 0..2 {
-            let ran = self.try_lock_and(|it| (it.poll(context), it.take_afterwards()));
-            let Some((outcome, afterwards)) = ran else {
-                self.was_turned_away.store(true, Ordering::SeqCst);
-                continue;
-            };
-            self.common.channel.announce(afterwards.unannounced);
-            if afterwards.is_end_untold {
-                let context = self.mailbox.context();
-                self.mailbox.observer().input_ended(context);
-            }
-            if let Err(end) = outcome {
-                return Poll::Ready(end);
-            }
-            if let Some(received) = afterwards.here {
-                self.handles_here.store(true, Ordering::Relaxed);
-                self.handle_here(received, context);
-                self.handles_here.store(false, Ordering::Relaxed);
-            }
+        let run = |it: &mut Connection<_, _, _>| (it.poll(context), it.take_afterwards());
+        let Some((outcome, afterwards)) = self.connection.run(run) else {
             return Poll::Pending;
+        };
+        self.common.channel.announce(afterwards.unannounced);
+        if afterwards.is_end_untold {
+            let context = self.mailbox.context();
+            self.mailbox.observer().input_ended(context);
+        }
+        if let Err(end) = outcome {
+            return Poll::Ready(end);
+        }
+        if let Some(received) = afterwards.here {
+            self.handles_here.store(true, Ordering::Relaxed);
+            self.handle_here(received, context);
+            self.handles_here.store(false, Ordering::Relaxed);
         }
         Poll::Pending
     }
@@ -123,18 +114,7 @@ where
     /// The next request that is to be handled here. If somebody runs the connection, the task
     /// will be woken after that.
     fn take_here(&self) -> Option<Received<F>> {
-        for _ in 0..2 {
-            if let Some(here) = self.try_lock_and(Connection::take_here) {
-                return here;
-            }
-            self.was_turned_away.store(true, Ordering::SeqCst);
-        }
-        None
-    }
-
-    /// Runs the connection, if nobody else does and it is there.
-    fn try_lock_and<T>(&self, act: impl FnOnce(&mut Connection<S, C, F>) -> T) -> Option<T> {
-        self.connection.try_lock()?.as_mut().map(act)
+        self.connection.run(Connection::take_here).flatten()
     }
 }
 
@@ -156,7 +136,7 @@ where
         // On this thread: so it is within the handling, which then looks for another one.
         let goes_on_here =
             then == Some(Then::GoesOnHere) && self.handles_here.load(Ordering::Relaxed);
-        let ran = self.try_lock_and(|connection| {
+        let ran = self.connection.try_run(|connection| {
             let poll = || connection.poll_letters(goes_on_here, &mut context);
             // This thread has a request of its own to see to. The task ends what is broken now.
             let needs_task = catch_unwind(AssertUnwindSafe(poll)).unwrap_or_else(|_| {
@@ -167,7 +147,7 @@ where
         });
         let (needs_task, unannounced) = ran.unwrap_or((true, 0));
         // The lock is free again: the task that was turned away gets it now.
-        if self.was_turned_away.swap(false, Ordering::SeqCst) || needs_task {
+        if self.connection.was_turned_away() || needs_task {
             waker.wake();
         }
         let taken_by_me = usize::from(then == Some(Then::TakesAnother));
@@ -191,7 +171,7 @@ where
     F: DiskFile,
 {
     fn drop(&mut self) {
-        let connection = self.0.connection.lock().take();
+        let connection = self.0.connection.take();
         if let Some(connection) = connection {
             connection.close_accounts();
         }

@@ -11,6 +11,7 @@ use std::task::Poll;
 
 use hashbrown::HashMap;
 use klamm_io::{Clock, DiskFile, Listener as _, Net, NetError};
+use klamm_wire::SecurityProtocol;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -18,7 +19,7 @@ use crate::acceptor::Acceptor;
 use crate::complaints::Complaints;
 use crate::config::{ConnectionLimits, ListenerConfig, ServerConfig};
 use crate::connection::Common;
-use crate::context::{ListenerName, SecurityProtocol};
+use crate::context::ListenerName;
 use crate::file_buffers::FileBuffers;
 use crate::handler::Handler;
 use crate::inline::Inline;

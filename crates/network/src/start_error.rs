@@ -3,9 +3,10 @@
 use std::error::Error;
 
 use klamm_io::NetError;
+use klamm_wire::SecurityProtocol;
 use thiserror::Error;
 
-use crate::context::{ListenerName, SecurityProtocol};
+use crate::context::ListenerName;
 
 /// Why a [`Server`](crate::Server) could not be opened or started, or limits not be changed.
 #[derive(Debug, Error)]

@@ -4,9 +4,10 @@ use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use klamm_wire::SecurityProtocol;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::context::{Principal, SecurityProtocol};
+use crate::context::Principal;
 
 /// A connection's bytes, with whatever stands between them and the socket.
 ///

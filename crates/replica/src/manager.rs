@@ -16,7 +16,7 @@ mod waiting;
 
 use std::error::Error;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
@@ -38,6 +38,7 @@ use crate::NotServed;
 use crate::delayed_delete_records::DelayedDeleteRecords;
 use crate::delayed_fetch::DelayedFetch;
 use crate::delayed_produce::DelayedProduce;
+use crate::file_budget::{FileBudget, Unbounded};
 use crate::follow_up::{FollowUp, PartitionKey};
 use crate::isr_proposal::IsrProposer;
 use crate::partition::{Partition, PartitionStatus, StorageFailure};
@@ -95,7 +96,10 @@ pub struct ReplicaManager<D: Disk, T> {
     logs: Arc<LogManager<D>>,
     settings: Box<dyn TopicSettingsSource>,
     proposer: Box<dyn IsrProposer>,
+    files: Box<dyn FileBudget>,
     has_lost_directory: bool,
+    /// No more partitions are taken.
+    is_stopping: AtomicBool,
     around: Arc<Surroundings>,
     hosted: ArcSwap<Hosted<D>>,
     image: ArcSwap<MetadataImage>,
@@ -141,7 +145,9 @@ impl<D: Disk, T> ReplicaManager<D, T> {
             logs: wiring.logs,
             settings: wiring.settings,
             proposer: wiring.proposer,
+            files: Box::new(Unbounded),
             has_lost_directory: options.has_lost_directory,
+            is_stopping: AtomicBool::new(false),
             around: Arc::new(around),
             hosted: ArcSwap::default(),
             image: ArcSwap::new(image),
@@ -153,6 +159,24 @@ impl<D: Disk, T> ReplicaManager<D, T> {
             fetches: Purgatory::new(now, seeded).expect(differs_in_numbers),
             deletions: Purgatory::new(now, for_deletions).expect(differs_in_numbers),
         }
+    }
+
+    /// The same, with a bound to the files that partitions that are made may take. Those beyond it
+    /// are offline, and tried again as if the process had no descriptor left.
+    #[must_use]
+    pub fn within(self, files: Box<dyn FileBudget>) -> Self {
+        Self { files, ..self }
+    }
+
+    /// Takes no more partitions from here on: an image that is being taken over ends where it is,
+    /// with those that it has brought so far. For the end of the broker, which is not to wait until
+    /// thousands of partitions are made.
+    pub fn stop_taking(&self) {
+        self.is_stopping.store(true, Ordering::Release);
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.is_stopping.load(Ordering::Acquire)
     }
 
     /// What a partition is here and now; `None` if it is not.

@@ -96,6 +96,7 @@ mod offer;
 mod prelude;
 mod request;
 mod response;
+mod security_protocol;
 #[cfg(feature = "serde")]
 mod serialize;
 #[cfg(feature = "testing")]
@@ -116,6 +117,7 @@ pub use frame::{FrameCodec, FrameError, Stranger};
 pub use offer::Offer;
 pub use request::{RequestError, RequestFrame, encode_request};
 pub use response::{correlation_id, decode_response, encode_response};
+pub use security_protocol::SecurityProtocol;
 #[cfg(feature = "serde")]
 pub use serialize::AtVersion;
 

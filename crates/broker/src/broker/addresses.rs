@@ -3,10 +3,10 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::num::NonZeroU32;
 
-use klamm_controller::{Endpoint, SecurityProtocol};
+use klamm_controller::Endpoint;
 use klamm_io::{ListenOptions, Net, SocketOptions};
 use klamm_network::{ConnectionLimits, ListenerConfig, ServerConfig};
-use klamm_wire::{Listener, Offer};
+use klamm_wire::{Listener, Offer, SecurityProtocol};
 
 use crate::handlers::{SERVED, SERVED_BY_CONTROLLER};
 use crate::machine::Machine;

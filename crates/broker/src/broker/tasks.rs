@@ -50,6 +50,13 @@ fn tell(applied: &Applied) {
         let error = reason as &dyn Error;
         error!(%partition, error, "partition cannot be served");
     }
+    if applied.put_off > 0 {
+        let partitions = applied.put_off;
+        error!(
+            partitions,
+            "no room or no file descriptor for more partitions, they are tried later"
+        );
+    }
 }
 
 /// Tries partitions again that could not be served. A task of its own: a disk that is full or slow

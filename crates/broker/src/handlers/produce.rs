@@ -172,3 +172,92 @@ fn end_unanswered<F>(call: Call<F>, layout: &Layout, results: &[PartitionAppende
     );
     call.close();
 }
+
+#[cfg(test)]
+mod tests {
+    use klamm_primitives::{PartitionIndex, Uuid};
+    use klamm_wire::header::RequestHeader;
+    use klamm_wire::messages::produce::TopicProduceData;
+    use klamm_wire::metadata::partition::PartitionRecord;
+    use klamm_wire::metadata::topic::TopicRecord;
+    use klamm_wire::{ApiSet, Listener, Offer, RequestFrame, encode_request};
+
+    use super::*;
+
+    /// Bytes of a frame, which are let go together with a count of them.
+    struct Counted(
+        Bytes,
+        #[expect(dead_code, reason = "it is only counted")] Arc<()>,
+    );
+
+    impl AsRef<[u8]> for Counted {
+        fn as_ref(&self) -> &[u8] {
+            &self.0
+        }
+    }
+
+    fn image() -> MetadataImage {
+        let topic = TopicRecord {
+            name: "a-topic".into(),
+            topic_id: Uuid::ONE,
+            ..TopicRecord::default()
+        };
+        let partition = PartitionRecord {
+            topic_id: Uuid::ONE,
+            replicas: vec![1.into()],
+            isr: vec![1.into()],
+            leader: 1.into(),
+            ..PartitionRecord::default()
+        };
+        let empty = MetadataImage::new("a-cluster");
+        let image = empty.apply(
+            &[topic.into(), partition.into()],
+            klamm_primitives::Offset::ZERO,
+        );
+        image.unwrap()
+    }
+
+    /// Covers AP-016: once the records are appended, and the request let go of, nothing of its bytes
+    /// is kept by what waits: names are those of the metadata.
+    #[test]
+    fn ap_016_what_waits_keeps_nothing_of_the_requests_bytes() {
+        const VERSION: i16 = 9;
+        let partition = |index| PartitionProduceData {
+            index: PartitionIndex::new(index),
+            records: Some(Bytes::from(vec![7; 10_000]).into()),
+            ..PartitionProduceData::default()
+        };
+        let topic = |name: &'static str| TopicProduceData {
+            name: name.into(),
+            partition_data: vec![partition(0), partition(9)],
+            ..TopicProduceData::default()
+        };
+        let request = ProduceRequest {
+            acks: -1,
+            timeout_ms: 30_000,
+            topic_data: vec![topic("a-topic"), topic("nobodys")],
+            ..ProduceRequest::default()
+        };
+        let header = RequestHeader::of::<ProduceRequest>(VERSION, 7.into(), Some("me".into()));
+        let sent = encode_request(&header, &request).unwrap();
+        let sent = sent.into_bytes().unwrap().slice(4..);
+        let held = Arc::new(());
+        let received = Bytes::from_owner(Counted(sent, Arc::clone(&held)));
+        let offer = Offer {
+            listener: Listener::Broker,
+            unstable: false,
+            telemetry: false,
+            apis: ApiSet::ALL,
+        };
+        let frame = RequestFrame::parse(received, &offer).unwrap();
+        let (layout, entries) = lay_out(&image(), frame.decode().unwrap(), VERSION);
+        assert_eq!(entries.len(), 1);
+        // As where the request is parked, and its records are appended.
+        drop(frame);
+        assert_eq!(Arc::strong_count(&held), 2, "the records are slices of it");
+        drop(entries);
+        assert_eq!(Arc::strong_count(&held), 1);
+        let names: Vec<_> = layout.topics.iter().map(|it| &*it.name).collect();
+        assert_eq!(names, ["a-topic", "nobodys"]);
+    }
+}

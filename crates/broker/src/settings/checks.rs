@@ -10,6 +10,12 @@ pub(super) const HONOURED: [&str; 3] = [
     "controller.quorum.bootstrap.servers",
 ];
 
+/// What a client begins with fits, and a request for a few topics.
+const REQUEST_BYTES_MIN: i64 = 1024;
+
+/// A broker tells no more often than this that it lives, whatever the setting.
+const HEARTBEAT_MS_MIN: i64 = 10;
+
 /// Looks at all pairs of settings that must go together.
 ///
 /// # Errors
@@ -64,6 +70,22 @@ fn connections(values: &Values) -> Result<(), SettingsError> {
         let problem = "is 0, and max.connections.per.ip.overrides lets nobody in";
         return Err(values.contradiction("max.connections.per.ip", problem));
     }
+    // Apache Kafka takes these, and then nobody can do anything with the broker.
+    const COUNT: &str = "max.connections";
+    const REQUEST: &str = "socket.request.max.bytes";
+    const IDLE: &str = "connections.max.idle.ms";
+    if values.number(COUNT) == Some(0) {
+        return Err(values.invalid(COUNT, "1 to 2147483647: 0 lets nobody in"));
+    }
+    if values
+        .number(REQUEST)
+        .is_some_and(|bytes| bytes < REQUEST_BYTES_MIN)
+    {
+        return Err(values.invalid(REQUEST, "1024 to 2147483647"));
+    }
+    if values.number(IDLE) == Some(0) {
+        return Err(values.invalid(IDLE, "1 or more, or less than 0 for no limit"));
+    }
     let delay = "connection.failed.authentication.delay.ms";
     let idle = values
         .number("connections.max.idle.ms")
@@ -76,6 +98,12 @@ fn connections(values: &Values) -> Result<(), SettingsError> {
 }
 
 fn replication(values: &Values) -> Result<(), SettingsError> {
+    let (session, heartbeat) = ("broker.session.timeout.ms", "broker.heartbeat.interval.ms");
+    let interval = values.number(heartbeat).max(Some(HEARTBEAT_MS_MIN));
+    if values.number(session) <= interval {
+        let problem = format!("must be above {heartbeat}, or the broker is fenced between two");
+        return Err(values.contradiction(session, problem));
+    }
     let (wait, lag) = ("replica.fetch.wait.max.ms", "replica.lag.time.max.ms");
     if values.number(wait) > values.number(lag) {
         let problem = format!("must not be above {lag}, or every replica would fall behind");
@@ -139,6 +167,28 @@ mod tests {
             (&["process.roles=controller"], "process.roles"),
             (&["max.connections.per.ip=0"], "max.connections.per.ip"),
             (&["connections.max.idle.ms=100"], "connections.max.idle.ms"),
+            (&["connections.max.idle.ms=0"], "connections.max.idle.ms"),
+            (&["max.connections=0"], "max.connections"),
+            (&["socket.request.max.bytes=1"], "socket.request.max.bytes"),
+            (
+                &["broker.session.timeout.ms=0"],
+                "broker.session.timeout.ms",
+            ),
+            (
+                &["broker.session.timeout.ms=-1"],
+                "broker.session.timeout.ms",
+            ),
+            (
+                &[
+                    "broker.session.timeout.ms=1",
+                    "broker.heartbeat.interval.ms=0",
+                ],
+                "broker.session.timeout.ms",
+            ),
+            (
+                &["broker.heartbeat.interval.ms=9000"],
+                "broker.session.timeout.ms",
+            ),
             (
                 &["replica.fetch.wait.max.ms=30001"],
                 "replica.fetch.wait.max.ms",
@@ -181,8 +231,23 @@ mod tests {
             ),
         ] {
             let shown = refused(given).unwrap();
-            assert!(shown.starts_with(&format!("--set: {name} ")), "{shown}");
+            let is_named = ["--set", "default"]
+                .iter()
+                .any(|origin| shown.starts_with(&format!("{origin}: {name} ")));
+            assert!(is_named, "{shown}");
         }
+    }
+
+    #[test]
+    fn what_can_be_used_is_taken() {
+        let given = [
+            "connections.max.idle.ms=-1",
+            "max.connections=1",
+            "socket.request.max.bytes=1024",
+            "broker.heartbeat.interval.ms=100",
+            "broker.session.timeout.ms=101",
+        ];
+        assert_eq!(refused(&given), None);
     }
 
     #[test]

@@ -105,7 +105,7 @@ impl Drop for TestBroker {
     }
 }
 
-fn settings(directory: &Path, assignments: &[&str]) -> Result<Settings, SettingsError> {
+pub(crate) fn settings(directory: &Path, assignments: &[&str]) -> Result<Settings, SettingsError> {
     let mut all = vec![
         "node.id=1".to_owned(),
         "listeners=PLAINTEXT://127.0.0.1:0".to_owned(),

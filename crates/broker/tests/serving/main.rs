@@ -5,6 +5,7 @@ mod wire_client;
 
 mod broker;
 mod fetching;
+mod full_disk;
 mod leaving;
 mod left_overs;
 mod metadata;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytestring::ByteString;
 use klamm_primitives::{BrokerEpoch, BrokerId, Offset, PartitionIndex, ProducerId, TopicId};
+use klamm_wire::SecurityProtocol;
 use klamm_wire::metadata::ClusterMetadataRecord as Record;
 use klamm_wire::metadata::broker_registration_change::BrokerRegistrationChangeRecord;
 use klamm_wire::metadata::config::ConfigRecord;
@@ -16,7 +17,7 @@ use thiserror::Error;
 
 use super::{
     BrokerImage, ConfigResource, DELETED_TOPICS_MAX, Endpoint, FeatureRange, MetadataImage,
-    PartitionImage, Recovery, SecurityProtocol, Settings, TopicImage,
+    PartitionImage, Recovery, Settings, TopicImage,
 };
 
 /// How a [`PartitionChangeRecord`] writes "the leader stays".

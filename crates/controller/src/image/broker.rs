@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use klamm_primitives::{BrokerEpoch, BrokerId, Uuid};
+use klamm_wire::SecurityProtocol;
 
 /// A broker as it is registered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,42 +79,6 @@ pub struct Endpoint {
     pub port: u16,
     /// How to speak there.
     pub security_protocol: SecurityProtocol,
-}
-
-/// How a listener is spoken to, by the numbers that requests and records have for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum SecurityProtocol {
-    /// Neither encrypted nor authenticated.
-    Plaintext,
-    /// TLS.
-    Ssl,
-    /// SASL over a bare connection.
-    SaslPlaintext,
-    /// SASL over TLS.
-    SaslSsl,
-}
-
-impl SecurityProtocol {
-    /// The number of it.
-    pub const fn number(self) -> i16 {
-        match self {
-            Self::Plaintext => 0,
-            Self::Ssl => 1,
-            Self::SaslPlaintext => 2,
-            Self::SaslSsl => 3,
-        }
-    }
-
-    /// What a number stands for.
-    pub const fn from_number(number: i16) -> Option<Self> {
-        match number {
-            0 => Some(Self::Plaintext),
-            1 => Some(Self::Ssl),
-            2 => Some(Self::SaslPlaintext),
-            3 => Some(Self::SaslSsl),
-            _ => None,
-        }
-    }
 }
 
 /// The levels of a feature that a broker can run.

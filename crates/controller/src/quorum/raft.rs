@@ -9,10 +9,12 @@
 //! | `quorum-state` | the cluster, the vote of this node, and up to where the log was cut |
 //! | `durable-point` | up to where the log was synced, as far as that is known |
 //! | `snapshot` | an image as records, and what it was at |
+//! | `reserve` | nothing: it keeps room on the disk |
 //!
 //! An entry counts when it is synced. What is in the directory survives the end of the process
 //! at any moment, and of the power. An end that was torn is cut off when it is opened; damage to
-//! what was synced refuses the opening.
+//! what was synced refuses the opening. A full disk refuses changes, those that add to what the
+//! cluster has before the others; it neither ends the node nor keeps it from opening.
 
 mod change;
 mod durable_point;
@@ -21,6 +23,7 @@ mod log_store;
 mod no_peers;
 mod open;
 mod quorum_state;
+mod reserve;
 mod snapshot;
 mod snapshots;
 mod state_machine;
@@ -45,7 +48,7 @@ use self::change::Change;
 use self::log_store::LogStore;
 pub use self::open::{OpenQuorumError, cluster_of};
 use self::snapshots::Snapshots;
-use super::{PROPOSAL_SIZE_MAX, ProposeError, Quorum};
+use super::{PROPOSAL_SIZE_MAX, ProposeError, Quorum, adds};
 use crate::image::MetadataImage;
 
 openraft::declare_raft_types!(
@@ -171,6 +174,9 @@ impl<D: Disk, C: Clock> Quorum for RaftQuorum<D, C> {
         // A record that does not fit would stop every node that replays it.
         let image = self.images.borrow().clone();
         image.apply(change.records(), image.offset() + 1)?;
+        if !self.log.has_room_for(size, !adds(change.records())).await {
+            return Err(ProposeError::NoRoom { size });
+        }
         let written = self.raft.client_write(change).await.map_err(refused)?;
         self.snapshots.grown_by(size, self.clock.now());
         Ok(offset_of(written.log_id.index))

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use klamm_io::Clock;
 use klamm_io::sim::SimClock;
 use klamm_primitives::{BrokerEpoch, BrokerId, Offset, PartitionIndex, TopicPartition, Uuid};
+use klamm_wire::SecurityProtocol;
 use klamm_wire::metadata::ClusterMetadataRecord as Record;
 
 use crate::core::{Core, Decide};
@@ -15,8 +16,7 @@ use crate::deciders::{
 };
 use crate::fencing;
 use crate::image::{
-    ConfigResource, Endpoint, FeatureRange, MetadataImage, PartitionImage, SecurityProtocol,
-    Settings,
+    ConfigResource, Endpoint, FeatureRange, MetadataImage, PartitionImage, Settings,
 };
 use crate::options::{ControllerOptions, InvalidSetting, SettingRules};
 

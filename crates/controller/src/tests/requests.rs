@@ -5,12 +5,16 @@ use std::time::Duration;
 
 use klamm_io::Clock;
 use klamm_io::sim::SimClock;
-use klamm_primitives::BrokerId;
+use klamm_primitives::{BrokerId, PartitionIndex, Uuid};
+use klamm_wire::metadata::ClusterMetadataRecord as Record;
+use klamm_wire::metadata::partition::PartitionRecord;
+use klamm_wire::metadata::topic::TopicRecord;
 
 use super::fixture::{Rules, broker, registration, sized};
 use crate::controller::Controller;
 use crate::deciders::{
     AllocateProducerIds, CreateTopics, DeleteTopics, Heartbeat, NewTopic, RegisterBrokerError,
+    UnregisterBroker,
 };
 use crate::error::ControllerError;
 use crate::options::ControllerOptions;
@@ -244,6 +248,73 @@ async fn co_022_a_fencing_that_was_not_committed_is_tried_again() {
     setup.clock.advance(Duration::from_secs(1));
     settle().await;
     assert!(!is_active());
+    setup.controller.stop().await;
+}
+
+/// Covers CO-034: what is told of partitions when a broker goes may be more than one proposal holds.
+#[tokio::test]
+async fn co_034_a_broker_of_very_many_partitions_is_fenced_and_comes_back() {
+    const TOPICS: u128 = 15;
+    const PARTITIONS: i32 = 20_000;
+    let setup = start(quiet());
+    add_broker(&setup).await;
+    for number in 1..=TOPICS {
+        let topic_id = Uuid::from_u128(number << 64);
+        let topic = TopicRecord {
+            name: format!("t{number}").into(),
+            topic_id,
+            ..TopicRecord::default()
+        };
+        let partitions = (0..PARTITIONS).map(|index| {
+            Record::from(PartitionRecord {
+                partition_id: PartitionIndex::new(index),
+                topic_id,
+                replicas: vec![ONE],
+                isr: vec![ONE],
+                leader: ONE,
+                ..PartitionRecord::default()
+            })
+        });
+        let records = std::iter::once(topic.into()).chain(partitions).collect();
+        setup.quorum.propose(records).await.unwrap();
+    }
+    let image = || setup.quorum.watch().borrow().clone();
+    let led = || {
+        let image = image();
+        let all = image
+            .topics()
+            .flat_map(|it| it.indexed().collect::<Vec<_>>());
+        all.filter(|(_, it)| it.leader.is_some()).count()
+    };
+    let all = 15 * 20_000;
+    assert_eq!(led(), all);
+    let before = image().offset();
+    setup.clock.advance(Duration::from_secs(9));
+    settle().await;
+    assert!(image().broker(ONE).unwrap().is_fenced);
+    assert_eq!(led(), 0);
+    assert!(image().offset() > before + 1, "it went in parts");
+
+    // Its next start: it is registered, and let in.
+    let handle = setup.controller.handle();
+    let epoch = handle.register_broker(registration(1, 2), None).await;
+    let epoch = epoch.unwrap();
+    let heartbeat = Heartbeat {
+        broker: broker(1),
+        epoch,
+        metadata_offset: image().offset(),
+        wants_fence: false,
+        wants_shutdown: false,
+        failed_log_dirs: Vec::new(),
+    };
+    assert!(!handle.heartbeat(heartbeat, None).await.unwrap().is_fenced);
+    assert_eq!(led(), all);
+    // While it is up, so that it leaves them first.
+    setup.clock.advance(Duration::from_secs(8));
+    let unregistered = handle.unregister_broker(UnregisterBroker { broker: ONE }, None);
+    unregistered.await.unwrap();
+    assert_eq!(led(), 0);
+    assert!(image().broker(ONE).is_none());
     setup.controller.stop().await;
 }
 

@@ -10,9 +10,8 @@ use klamm_io::{
     ListenOptions, Listener, Net, NetError, NetErrorKind, NetOperation, SocketOptions, SystemClock,
     TcpListener, TcpNet,
 };
-use klamm_network::{
-    ListenerName, MayStart, SecurityProtocol, Server, ServerConfig, StartError, Unobserved,
-};
+use klamm_network::{ListenerName, MayStart, Server, ServerConfig, StartError, Unobserved};
+use klamm_wire::SecurityProtocol;
 use parking_lot::Mutex;
 use rustix::net::sockopt;
 use tokio::net::TcpStream;

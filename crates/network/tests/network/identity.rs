@@ -1,9 +1,9 @@
 //! Whose request it is.
 
-use klamm_network::{ClientSoftware, SecurityProtocol};
-use klamm_wire::ApiKey;
+use klamm_network::ClientSoftware;
 use klamm_wire::header::RequestHeader;
 use klamm_wire::messages::api_versions::ApiVersionsRequest;
+use klamm_wire::{ApiKey, SecurityProtocol};
 use klamm_wire::{encode_request, encode_response};
 
 use crate::support::{CLIENT, PLAIN, SERVER, Simulated, echo, listener, request_of};

@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use klamm_io::sim::SimFile;
 use klamm_io::{Clock as _, DiskFile};
 use klamm_network::{Handler, HandlerPool, Parked, Received, Request, Response};
+use klamm_wire::Encoded;
 
 use crate::support::{Simulated, answer_to, connect, echo, loopback, payload, start};
 
@@ -84,6 +86,65 @@ async fn many_in_a_row_are_answered_in_their_order_and_others_are_not_forgotten(
         let (answered, sent) = client.answer().await;
         assert_eq!((answered, &sent[..]), (id, payload_of(id).as_bytes()));
     }
+}
+
+/// Keeps produce requests waiting that begin with `keep`, and sends back what else comes.
+#[derive(Default)]
+struct Keeper {
+    handled: AtomicUsize,
+    kept: parking_lot::Mutex<Vec<(Encoded, klamm_network::ParkedResponder<SimFile>)>>,
+}
+
+impl Handler<SimFile> for Keeper {
+    fn handle(&self, received: Received<SimFile>) {
+        self.handled.fetch_add(1, Ordering::Relaxed);
+        let sent = payload(&received);
+        if sent.starts_with(b"keep") {
+            let answer = answer_to(&received, sent);
+            let parked = received.responder.park(Parked::Produce);
+            self.kept.lock().push((answer, parked));
+        } else {
+            echo(received);
+        }
+    }
+
+    fn is_quick(&self, _: &Request) -> bool {
+        true
+    }
+}
+
+/// Covers NE-011, NE-012: a quick request is handled behind a produce request that waits, on the
+/// same connection, and its answer waits for that one's.
+#[tokio::test]
+async fn ne_012_a_quick_request_behind_a_parked_produce_is_handled_and_answered_after_it() {
+    let simulated = Simulated::start(|_| {}).await;
+    let keeper = Arc::new(Keeper::default());
+    simulated.server.handle_quick_requests(keeper.clone());
+    let mut client = simulated.connect().await;
+    let sent = ["keep 1", "quick 2", "keep 3", "quick 4"];
+    for (id, payload) in (1..).zip(sent) {
+        client.ask(id, payload.as_bytes()).await;
+        simulated.settle().await;
+    }
+    assert_eq!(
+        keeper.handled.load(Ordering::Relaxed),
+        4,
+        "none waits its turn"
+    );
+    assert!(client.is_quiet().await, "the first has no answer yet");
+    // The second that is kept is answered first; that alone lets nothing out.
+    let mut kept = std::mem::take(&mut *keeper.kept.lock());
+    let (answer, parked) = kept.pop().unwrap();
+    parked.send(Response::new(answer));
+    assert!(client.is_quiet().await);
+    let (answer, parked) = kept.pop().unwrap();
+    parked.send(Response::new(answer));
+    for (id, payload) in (1..).zip(sent) {
+        let (answered, back) = client.answer().await;
+        assert_eq!((answered, &back[..]), (id, payload.as_bytes()));
+    }
+    client.ask(5, b"quick 5").await;
+    assert_eq!(client.answer().await.0, 5);
 }
 
 /// Requests that wait for the pool are not overtaken by those of other connections.

@@ -17,6 +17,9 @@ use crate::follow_up::{FollowUp, PartitionKey};
 use crate::partition::{Became, Partition};
 use crate::topic_settings::TopicSettings;
 
+/// Partitions whose logs are made together, and between which the taking over can be ended.
+const MADE_TOGETHER: usize = 64;
+
 /// What taking over an image has come to.
 #[derive(Debug, Default)]
 pub struct Applied {
@@ -29,6 +32,8 @@ pub struct Applied {
     /// Partitions that should be here and cannot be served; they are offline. One that is
     /// [tried again](ReplicaManager::retry) is told once.
     pub not_taken: Vec<(TopicPartition, NotTaken)>,
+    /// How many more are offline by [`NotTaken::PutOff`], for the first time.
+    pub put_off: usize,
 }
 
 /// A partition that should be here cannot be served.
@@ -37,6 +42,10 @@ pub enum NotTaken {
     /// It has no log.
     #[error(transparent)]
     Create(#[from] CreateError),
+    /// Others before it could not be made for want of room or of descriptors, or partitions have
+    /// as many files as they may have; it was not tried, and is later on.
+    #[error("no partition can be made now")]
+    PutOff,
     /// It has been led before, its log is not here, and neither is one of the log directories that
     /// this broker had.
     #[error("its log is not here, and neither is a log directory that this broker had")]
@@ -68,6 +77,9 @@ impl<D: Disk, T> ReplicaManager<D, T> {
         if let Some(hosted) = applying.hosted {
             self.hosted.store(Arc::new(hosted));
         }
+        if self.is_stopping() {
+            return (applying.applied, applying.then);
+        }
         // Last, so that a partition is not told to be elsewhere while it is on its way in.
         self.image.store(Arc::clone(image));
         (applying.applied, applying.then)
@@ -95,10 +107,7 @@ impl<D: Disk, T> ReplicaManager<D, T> {
             Some((&**topic, name.partition, partition))
         });
         let known: Vec<_> = known.collect();
-        applying.make_logs(&known);
-        for (topic, index, partition) in known {
-            applying.take_partition(topic, index, partition);
-        }
+        applying.take_all(&known);
         if let Some(hosted) = applying.hosted {
             self.hosted.store(Arc::new(hosted));
         }
@@ -117,6 +126,9 @@ struct Applying<'a, D: Disk, T> {
     settings: HashMap<Arc<str>, Arc<TopicSettings>>,
     /// What became of the logs that were made ahead, all at once.
     made: HashMap<TopicPartition, Result<Arc<PartitionLog<D>>, CreateError>>,
+    /// Whether a log could not be made for want of something. No other one is tried then: each
+    /// would cost as much, and come to nothing.
+    is_short: bool,
     applied: Applied,
     then: FollowUp,
 }
@@ -130,6 +142,7 @@ impl<'a, D: Disk, T> Applying<'a, D, T> {
             hosted: None,
             settings: HashMap::new(),
             made: HashMap::new(),
+            is_short: false,
             applied: Applied::default(),
             then: FollowUp::default(),
         }
@@ -137,6 +150,10 @@ impl<'a, D: Disk, T> Applying<'a, D, T> {
 
     fn take_topics(&mut self, changes: &ImageChanges) {
         for topic in &changes.topics_deleted {
+            // What stays is known as deleted to the next start.
+            if self.manager.is_stopping() {
+                return;
+            }
             for (index, _) in topic.indexed() {
                 self.let_go(topic, index);
             }
@@ -150,15 +167,18 @@ impl<'a, D: Disk, T> Applying<'a, D, T> {
             let partitions = topic.indexed();
             coming.extend(partitions.map(|(index, it)| (&**topic, index, it)));
         }
-        self.make_logs(&coming);
-        for change in &changes.topics_changed {
-            for partition in change.partitions() {
-                self.take_partition(&change.new, partition.index, partition.new);
+        self.take_all(&coming);
+    }
+
+    /// Takes partitions, some at a time.
+    fn take_all(&mut self, coming: &[Placed<'_>]) {
+        for some in coming.chunks(MADE_TOGETHER) {
+            if self.manager.is_stopping() {
+                break;
             }
-        }
-        for topic in &changes.topics_created {
-            for (index, partition) in topic.indexed() {
-                self.take_partition(topic, index, partition);
+            self.make_logs(some);
+            for (topic, index, partition) in some {
+                self.take_partition(topic, *index, partition);
             }
         }
     }
@@ -177,7 +197,7 @@ impl<'a, D: Disk, T> Applying<'a, D, T> {
                 new.push((name, topic_id(topic), settings));
             }
         }
-        if new.len() < 2 {
+        if new.len() < 2 || !self.may_make() {
             return;
         }
         let partitions: Vec<_> = new
@@ -189,8 +209,14 @@ impl<'a, D: Disk, T> Applying<'a, D, T> {
             })
             .collect();
         let made = manager.logs.create_many(&partitions, self.now.unix_ms);
+        self.is_short |= made.iter().any(is_short);
         let names = new.into_iter().map(|(name, ..)| name);
         self.made = names.zip(made).collect();
+    }
+
+    /// Whether there may be something to make a log of.
+    fn may_make(&self) -> bool {
+        !self.is_short && !self.manager.files.is_spent()
     }
 
     /// Topics of which a setting has changed, and all of them if it is one of the broker's that
@@ -255,7 +281,9 @@ impl<'a, D: Disk, T> Applying<'a, D, T> {
             Err(error) => {
                 self.then
                     .check(partition.key(), partition.go_offline(|_| true));
-                if is_news {
+                if is_news && matches!(error, NotTaken::PutOff) {
+                    self.applied.put_off += 1;
+                } else if is_news {
                     warn!(partition = %name, error = &error as &dyn Error, "partition is offline");
                     self.applied.not_taken.push((name.clone(), error));
                 }
@@ -272,9 +300,8 @@ impl<'a, D: Disk, T> Applying<'a, D, T> {
     fn note_for_retry(&self, name: &TopicPartition, taken: &Result<Became, NotTaken>) -> bool {
         let may_pass = matches!(
             taken,
-            Err(NotTaken::Create(
-                CreateError::Shortage(_) | CreateError::NameTaken { .. }
-            ))
+            Err(NotTaken::PutOff
+                | NotTaken::Create(CreateError::Shortage(_) | CreateError::NameTaken { .. }))
         );
         let mut retries = self.manager.retries.lock();
         if !may_pass {
@@ -304,7 +331,12 @@ impl<'a, D: Disk, T> Applying<'a, D, T> {
         }
         let log = match self.made.remove(name) {
             Some(made) => made?,
-            None => logs.create(name, topic_id(topic), &settings.log, self.now.unix_ms)?,
+            None if logs.get(name).is_none() && !self.may_make() => return Err(NotTaken::PutOff),
+            None => {
+                let made = logs.create(name, topic_id(topic), &settings.log, self.now.unix_ms);
+                self.is_short |= is_short(&made);
+                made?
+            }
         };
         {
             // One that was there already may have been opened with others.
@@ -375,6 +407,10 @@ impl<'a, D: Disk, T> Applying<'a, D, T> {
 
 /// A partition of a topic, and what the metadata says of it.
 type Placed<'a> = (&'a TopicImage, PartitionIndex, &'a PartitionImage);
+
+fn is_short<L>(made: &Result<L, CreateError>) -> bool {
+    matches!(made, Err(CreateError::Shortage(_)))
+}
 
 fn topic_id(topic: &TopicImage) -> Option<TopicId> {
     Some(topic.id).filter(|id| !id.is_zero())

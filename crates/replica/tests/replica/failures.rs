@@ -1,12 +1,15 @@
 //! Disks that refuse.
 
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
+
 use klamm_io::sim::{Fault, SimDisk};
 use klamm_io::{Disk as _, DiskErrorKind, DiskOperation};
 use klamm_log::Isolation;
 use klamm_records::Codecs;
 use klamm_replica::{
-    AppendError, FetchError, Fetcher, NotServed, NotTaken, OffsetError, OffsetQuery, OffsetTarget,
-    PartitionRole, ReplicaOptions,
+    AppendError, FetchError, Fetcher, FileBudget, NotServed, NotTaken, OffsetError, OffsetQuery,
+    OffsetTarget, PartitionRole, ReplicaManager, ReplicaOptions,
 };
 
 use crate::support::{
@@ -225,4 +228,123 @@ fn many_partitions_are_taken_and_each_has_its_own_fate() {
     let (applied, _) = bed.manager.retry(bed.now());
     assert_eq!(applied.led, [partition("b-0")]);
     assert!(bed.append_one(1, "b-0", records(1)).is_ok());
+}
+
+fn names(count: usize) -> Vec<String> {
+    (0..count).map(|number| format!("p{number:04}-0")).collect()
+}
+
+/// As many partitions as may be are within the budget.
+#[derive(Clone, Default)]
+struct Files(Arc<AtomicI64>);
+
+impl Files {
+    fn set(&self, left: i64) {
+        self.0.store(left, Ordering::Relaxed);
+    }
+}
+
+impl FileBudget for Files {
+    fn is_spent(&self) -> bool {
+        self.0.fetch_sub(1, Ordering::Relaxed) <= 0
+    }
+}
+
+/// Covers RE-015: what is put off costs nothing while there is nothing to make it of, is told of
+/// once, and comes when there is.
+#[test]
+fn re_015_partitions_beyond_their_files_are_put_off_and_come_later() {
+    let files = Files::default();
+    let bed = Bed::within(Box::new(files.clone()));
+    let names = names(200);
+    let names: Vec<_> = names.iter().map(String::as_str).collect();
+    files.set(2);
+    let (applied, _) = bed.place_all(&names, &Placed::on(&[1]));
+    let led = applied.led.len();
+    assert!((64..=128).contains(&led), "{led}");
+    assert_eq!((applied.not_taken.len(), applied.put_off), (0, 200 - led));
+    let is_led = |name: &&&str| applied.led.contains(&partition(name));
+    let left = *names.iter().find(|name| !is_led(name)).unwrap();
+    assert_eq!(bed.status(left).role, PartitionRole::Offline);
+    let first = applied.led[0].to_string();
+    assert!(bed.append_one(1, &first, records(1)).is_ok());
+
+    let made = bed.disk.calls(DiskOperation::CreateDir);
+    for _ in 0..5 {
+        bed.clock.advance(secs(30));
+        let (applied, _) = bed.manager.retry(bed.now());
+        assert_eq!((applied.led.len(), applied.put_off), (0, 0));
+    }
+    assert_eq!(bed.disk.calls(DiskOperation::CreateDir), made);
+    files.set(1000);
+    bed.clock.advance(secs(30));
+    let (applied, _) = bed.manager.retry(bed.now());
+    assert_eq!(applied.led.len(), 200 - led);
+    assert_eq!(bed.manager.next_retry(), None);
+    assert!(bed.append_one(1, left, records(1)).is_ok());
+}
+
+/// Covers RE-015: where one cannot be made the others are not tried each time, made and undone.
+#[test]
+fn re_015_a_shortage_puts_the_rest_off_and_a_retry_costs_little() {
+    let bed = Bed::new();
+    let names = names(1000);
+    let names: Vec<_> = names.iter().map(String::as_str).collect();
+    let full = Fault::on(DiskOperation::CreateDir).failing_with(DiskErrorKind::Full);
+    bed.disk.inject(full.after(300).always());
+    let (applied, _) = bed.place_all(&names, &Placed::on(&[1]));
+    let led = applied.led.len();
+    assert!((200..=300).contains(&led), "{led}");
+    assert_eq!(led + applied.not_taken.len() + applied.put_off, 1000);
+    let tried = || bed.disk.calls(DiskOperation::CreateDir);
+    for _ in 0..3 {
+        let before = tried();
+        bed.clock.advance(secs(30));
+        let (applied, _) = bed.manager.retry(bed.now());
+        assert_eq!(applied.led.len(), 0);
+        assert!(tried() - before < 200, "{} attempts", tried() - before);
+    }
+    bed.disk.clear_faults();
+    bed.clock.advance(secs(30));
+    let (applied, _) = bed.manager.retry(bed.now());
+    assert_eq!(applied.led.len(), 1000 - led);
+}
+
+/// Ends the taking over when it is asked for the second time.
+#[derive(Default)]
+struct Ending {
+    manager: OnceLock<Weak<ReplicaManager<SimDisk, u32>>>,
+    asked: AtomicI64,
+}
+
+struct EndingFiles(Arc<Ending>);
+
+impl FileBudget for EndingFiles {
+    fn is_spent(&self) -> bool {
+        let manager = self.0.manager.get().and_then(Weak::upgrade);
+        if self.0.asked.fetch_add(1, Ordering::Relaxed) == 1
+            && let Some(manager) = manager
+        {
+            manager.stop_taking();
+        }
+        false
+    }
+}
+
+/// The end of the broker does not wait until thousands of partitions are made.
+#[test]
+fn an_image_that_is_being_taken_over_can_be_ended_in_between() {
+    let ending = Arc::new(Ending::default());
+    let bed = Bed::within(Box::new(EndingFiles(Arc::clone(&ending))));
+    let before = bed.manager.image().offset();
+    ending.manager.set(Arc::downgrade(&bed.manager)).unwrap();
+    let names = names(500);
+    let names: Vec<_> = names.iter().map(String::as_str).collect();
+    let (applied, _) = bed.place_all(&names, &Placed::on(&[1]));
+    assert_eq!(applied.led.len(), 128, "what had begun was ended");
+    assert_eq!(bed.manager.partition_count(), 128);
+    assert_eq!(bed.manager.image().offset(), before, "it is not taken over");
+    for led in &applied.led {
+        assert!(bed.logs.get(led).is_some());
+    }
 }

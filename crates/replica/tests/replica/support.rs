@@ -22,9 +22,9 @@ use klamm_records::Codecs;
 use klamm_replica::{
     AppendError, AppendOutcome, AppendRequest, AppendedRecords, Applied, DeleteRecordsOutcome,
     DeleteRecordsRequest, FetchError, FetchOutcome, FetchPartition, FetchRequest, FetchedRecords,
-    Fetcher, Finished, FollowUp, IsrAnswer, IsrProposal, IsrProposer, PartitionAppended,
-    PartitionDeleted, PartitionFetched, PartitionRole, PartitionStatus, ReplicaManager,
-    ReplicaOptions, ReplicaWiring, TopicSettings, TopicSettingsSource,
+    Fetcher, FileBudget, Finished, FollowUp, IsrAnswer, IsrProposal, IsrProposer,
+    PartitionAppended, PartitionDeleted, PartitionFetched, PartitionRole, PartitionStatus,
+    ReplicaManager, ReplicaOptions, ReplicaWiring, TopicSettings, TopicSettingsSource,
 };
 use klamm_wire::metadata::ClusterMetadataRecord;
 use klamm_wire::metadata::config::ConfigRecord;
@@ -174,6 +174,21 @@ impl Bed {
     }
 
     pub(crate) fn with(options: &ReplicaOptions, disk: SimDisk, directories: &[&str]) -> Self {
+        Self::build(options, disk, directories, None)
+    }
+
+    /// With a bound to the files of its partitions.
+    pub(crate) fn within(files: Box<dyn FileBudget>) -> Self {
+        let options = ReplicaOptions::new(broker(LOCAL));
+        Self::build(&options, SimDisk::new(0), &["/data"], Some(files))
+    }
+
+    fn build(
+        options: &ReplicaOptions,
+        disk: SimDisk,
+        directories: &[&str],
+        files: Option<Box<dyn FileBudget>>,
+    ) -> Self {
         let clock = SimClock::new();
         let events: Arc<Mutex<Vec<LogEvent<SimDisk>>>> = Arc::default();
         let logs = Arc::new(open_logs(&disk, directories, &clock, &events));
@@ -185,7 +200,10 @@ impl Bed {
             settings: Box::new(SettingsTable(Arc::clone(&settings))),
             proposer: Box::new(Proposals(Arc::clone(&proposals))),
         };
-        let manager = ReplicaManager::new(options, wiring, Arc::clone(&image), clock.now());
+        let mut manager = ReplicaManager::new(options, wiring, Arc::clone(&image), clock.now());
+        if let Some(files) = files {
+            manager = manager.within(files);
+        }
         let bed = Self {
             clock,
             disk,

@@ -12,7 +12,7 @@
 use std::path::Path;
 
 use bytes::Buf;
-use klamm_io::{Disk, DiskError, DiskErrorKind, DiskFile, OpenMode, read_whole};
+use klamm_io::{Disk, DiskError, DiskErrorKind, DiskFile, OpenMode};
 use klamm_primitives::Offset;
 use klamm_records::crc32c;
 use tracing::warn;
@@ -30,12 +30,16 @@ pub(super) struct DurablePoint<F> {
 /// no error: without a point less is known of a log, and nothing wrong.
 pub(super) fn read<D: Disk>(disk: &D, directory: &Path) -> Result<Option<Offset>, DiskError> {
     let path = directory.join(FILE_NAME);
-    let mut bytes = match read_whole(disk, &path, LEN) {
-        Ok(bytes) if bytes.is_empty() => return Ok(None),
-        Ok(bytes) => bytes,
+    let file = match disk.open(&path, OpenMode::Read) {
+        Ok(file) => file,
         Err(error) if error.kind() == DiskErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
+    // A byte more than there may be tells that there are too many.
+    let mut bytes = file.read_bytes_at(0, LEN + 1)?;
+    if bytes.is_empty() {
+        return Ok(None);
+    }
     let is_sound = bytes.len() == LEN && crc32c(&bytes[..8]).to_be_bytes() == bytes[8..];
     if !is_sound {
         warn!(path = %path.display(), "damaged, so that damage to the last entries may not be told from a torn write");
@@ -52,6 +56,9 @@ impl<F: DiskFile> DurablePoint<F> {
         offset: Offset,
     ) -> Result<Self, DiskError> {
         let file = disk.open(&directory.join(FILE_NAME), OpenMode::OpenOrCreate)?;
+        if file.metadata()?.len > LEN as u64 {
+            file.set_len(LEN as u64)?;
+        }
         let point = Self { file, offset };
         point.write()?;
         Ok(point)

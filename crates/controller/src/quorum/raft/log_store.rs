@@ -1,5 +1,6 @@
 //! [`LogStore`]: the Raft log in a [`Log`], and the vote beside it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::ops::{Bound, RangeBounds};
 use std::path::PathBuf;
@@ -10,21 +11,22 @@ use klamm_log::{
     AppendError, ChangeError, DiskFailure, FlushError, Isolation, Log, LogReader, ReadError,
     ReadLimit,
 };
-use klamm_primitives::{LeaderEpoch, Offset};
+use klamm_primitives::{BrokerId, LeaderEpoch, Offset};
 use klamm_records::{
     BatchError, BatchOptions, Codecs, RecordBatch, RecordBatchBuilder, RecordBatches, RecordsError,
     ValidBatch, ValidationRules, validate_own,
 };
 use openraft::storage::{LogFlushed, RaftLogStorage};
-use openraft::{LogState, RaftLogReader};
+use openraft::{BasicNode, CommittedLeaderId, EntryPayload, LogState, RaftLogReader};
 use parking_lot::Mutex;
 use thiserror::Error;
-use tracing::warn;
+use tracing::{info, warn};
 
 use super::durable_point::DurablePoint;
 use super::entry::{self, EntryError, EntryKey};
 use super::quorum_state::QuorumState;
-use super::{Entry, LogId, StorageError, StorageIoError, Types, Vote, offset_of};
+use super::reserve::Reserve;
+use super::{Entry, LogId, Membership, StorageError, StorageIoError, Types, Vote, offset_of};
 use crate::quorum::PROPOSAL_SIZE_MAX;
 
 /// Bytes that are read at once; one batch comes whole even if it is longer.
@@ -57,8 +59,10 @@ struct Inner<D: Disk, C: Clock> {
     directory: PathBuf,
     clock: C,
     reader: LogReader<D>,
-    /// Held through writes and syncs; no other lock is taken under it.
+    /// Held through writes and syncs. That of the reserve is taken under it.
     written: Mutex<Written<D>>,
+    /// Held for a look at it, or a call to the disk that syncs nothing.
+    room: Mutex<Room<D>>,
     /// So that nobody else opens the directory.
     _lock: D::Lock,
 }
@@ -70,6 +74,13 @@ struct Written<D: Disk> {
     state: QuorumState,
     /// The last entry of the log, if it has one.
     last: Option<LogId>,
+}
+
+/// What is known of the room for the log.
+struct Room<D: Disk> {
+    reserve: Reserve<D>,
+    /// Whether it was told that there is none.
+    is_short: bool,
 }
 
 /// The log could not be read or written.
@@ -132,6 +143,69 @@ pub(crate) enum LogStoreError {
     },
 }
 
+impl<D: Disk, C: Clock> Inner<D, C> {
+    /// Whether the same may be tried again, with what the reserve has given back for it.
+    fn is_relieved(&self, error: &DiskError, size: usize) -> bool {
+        self.room.lock().reserve.relieve(error, size)
+    }
+
+    /// Appends a batch, into the room of the reserve if need be.
+    fn append(
+        &self,
+        log: &mut Log<D>,
+        batch: ValidBatch,
+        term: LeaderEpoch,
+        now_ms: i64,
+    ) -> Result<(), LogStoreError> {
+        let (size, batch) = (batch.size(), [batch]);
+        loop {
+            match log.append_own(&batch, term, now_ms) {
+                Ok(_) => return Ok(()),
+                Err(AppendError::NotWritten(error)) if self.is_relieved(&error, size) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Syncs the log. One that has not failed by an error has not tried to sync.
+    fn flush(&self, log: &mut Log<D>) -> Result<(), LogStoreError> {
+        loop {
+            match log.flush() {
+                Ok(()) => return Ok(()),
+                Err(FlushError::Disk(error)) if !log.is_failed() && self.is_relieved(&error, 0) => {
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Has something done that changes nothing where it fails, in the room of the reserve if need
+    /// be.
+    fn with_reserve<T>(&self, work: impl Fn() -> Result<T, DiskError>) -> Result<T, LogStoreError> {
+        loop {
+            match work() {
+                Ok(done) => return Ok(done),
+                Err(error) if self.is_relieved(&error, 0) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Whether a change finds its room, by what is known of the reserve.
+    fn has_room_for(&self, room: &mut Room<D>, size: usize, may_use_reserve: bool) -> bool {
+        let has_room = room.reserve.has_room_for(size, may_use_reserve);
+        let directory = self.directory.display();
+        if !has_room && !room.is_short {
+            warn!(%directory, size, "no room for the metadata log, refusing changes");
+            room.is_short = true;
+        } else if has_room && !may_use_reserve && room.is_short {
+            info!(%directory, "there is room for the metadata log again");
+            room.is_short = false;
+        }
+        has_room
+    }
+}
+
 impl<D: Disk, C: Clock> LogStore<D, C> {
     /// Takes over what was opened.
     pub(super) fn new(
@@ -140,6 +214,7 @@ impl<D: Disk, C: Clock> LogStore<D, C> {
         clock: C,
         log: Log<D>,
         state: QuorumState,
+        reserve: Reserve<D>,
         lock: D::Lock,
     ) -> Self {
         let reader = log.reader();
@@ -149,6 +224,10 @@ impl<D: Disk, C: Clock> LogStore<D, C> {
             state,
             last: None,
         };
+        let room = Room {
+            reserve,
+            is_short: false,
+        };
         Self {
             inner: Arc::new(Inner {
                 disk,
@@ -156,6 +235,7 @@ impl<D: Disk, C: Clock> LogStore<D, C> {
                 clock,
                 reader,
                 written: Mutex::new(written),
+                room: Mutex::new(room),
                 _lock: lock,
             }),
         }
@@ -172,10 +252,11 @@ impl<D: Disk, C: Clock> LogStore<D, C> {
             let mut written = self.inner.written.lock();
             let (start, end) = (written.log.log_start_offset(), written.log.log_end_offset());
             if start < end {
-                written.log.flush().map_err(LogStoreError::from)?;
+                self.inner.flush(&mut written.log)?;
             }
             let (disk, directory) = (&self.inner.disk, &self.inner.directory);
-            written.durable = Some(DurablePoint::open(disk, directory, end)?);
+            let open = || DurablePoint::open(disk, directory, end);
+            written.durable = Some(self.inner.with_reserve(open)?);
             (start, end)
         };
         let expected = from.map_or(Offset::ZERO, |from| offset_of(from.index) + 1);
@@ -210,6 +291,28 @@ impl<D: Disk, C: Clock> LogStore<D, C> {
     /// Closes the log: the next opening need not recover it. Blocks.
     pub(super) fn close(&self) -> Result<(), ChangeError> {
         self.inner.written.lock().log.close()
+    }
+
+    /// Begins the log of a quorum of one: the node has voted for itself, which is a majority, and its
+    /// first entry says that there is nobody else. What an election would come to, at fewer syncs.
+    /// Returns the entry. Blocks.
+    pub(super) fn begin(&self, node: BrokerId) -> Result<Entry, LogStoreError> {
+        let former = self.vote();
+        let term = former.map_or(1, |vote| vote.leader_id.term.max(1));
+        let vote = Vote::new_committed(term, node);
+        // Whoever was interrupted here has left it.
+        if former != Some(vote) {
+            self.save_vote_now(vote)?;
+        }
+        let nodes = BTreeMap::from([(node, BasicNode::default())]);
+        let membership = Membership::new(vec![BTreeSet::from([node])], nodes);
+        let leader = CommittedLeaderId::new(term, node);
+        let entry = Entry {
+            log_id: LogId::new(leader, 0),
+            payload: EntryPayload::Membership(membership),
+        };
+        self.append_now(std::slice::from_ref(&entry))?;
+        Ok(entry)
     }
 
     /// Entries from `from` on, at least one and all below `end`. Blocks.
@@ -260,10 +363,10 @@ impl<D: Disk, C: Clock> LogStore<D, C> {
             }
             let batch = batch_of(entry, durable, now_ms, &mut codecs)?;
             let term = term_as_epoch(entry.log_id.leader_id.term)?;
-            written.log.append_own(&[batch], term, now_ms)?;
+            inner.append(&mut written.log, batch, term, now_ms)?;
             written.last = Some(entry.log_id);
         }
-        written.log.flush()?;
+        inner.flush(&mut written.log)?;
         let durable = written.log.recovery_point();
         if let Some(point) = &mut written.durable {
             point.raise(durable);
@@ -278,9 +381,31 @@ impl<D: Disk, C: Clock> LogStore<D, C> {
             vote: Some(vote),
             ..written.state.clone()
         };
-        state.write(&self.inner.disk, &self.inner.directory)?;
+        let (disk, directory) = (&self.inner.disk, &self.inner.directory);
+        self.inner.with_reserve(|| state.write(disk, directory))?;
         written.state = state;
         Ok(())
+    }
+
+    /// Whether a change of this size finds its room; where it may have it, in the reserve. To be
+    /// asked before the change is on its way: one that finds none then ends the node.
+    ///
+    /// While the reserve is whole this does not wait, so that changes keep the order in which they
+    /// are proposed.
+    pub(super) async fn has_room_for(&self, size: usize, may_use_reserve: bool) -> bool {
+        {
+            let mut room = self.inner.room.lock();
+            if room.reserve.is_whole() {
+                return self.inner.has_room_for(&mut room, size, may_use_reserve);
+            }
+        }
+        let look = move |this: &Self| {
+            let mut room = this.inner.room.lock();
+            room.reserve.refill();
+            Ok(this.inner.has_room_for(&mut room, size, may_use_reserve))
+        };
+        // Who cannot look finds out.
+        self.blocking(look).await.unwrap_or(true)
     }
 
     /// Takes entries off the log's end. Blocks.

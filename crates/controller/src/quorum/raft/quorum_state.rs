@@ -1,7 +1,7 @@
 //! `quorum-state`: the cluster, the vote of this node, and up to where the log was cut.
 //!
 //! ```text
-//! version=1
+//! version=2
 //! cluster.id=AAECAwQFBgcICQoLDA0ODw
 //! vote.term=3
 //! vote.node=1
@@ -9,20 +9,26 @@
 //! purged.term=2
 //! purged.node=1
 //! purged.index=41
+//! crc32c=0f1e2d3c
 //! ```
 //!
 //! Replaced as a whole, so that after a crash it is the former one or the new one. Without a vote,
-//! or without a cut, their lines are missing, and so is the cluster's in files of old.
+//! or without a cut, their lines are missing, and so is the cluster's in files of old. The last
+//! line is the checksum of those before it; files of version 1 have none.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use klamm_io::{Disk, DiskError, DiskErrorKind, read_whole, replace_whole};
 use klamm_primitives::BrokerId;
+use klamm_records::crc32c;
 
 use super::{LogId, Vote, entry};
 
-const FILE_NAME: &str = "quorum-state";
+pub(super) const FILE_NAME: &str = "quorum-state";
+
+/// What the line of the checksum begins with.
+const CHECKSUM: &str = "crc32c=";
 
 /// Far more than its lines can be.
 const LEN_MAX: usize = 4096;
@@ -39,7 +45,7 @@ pub(super) struct QuorumState {
 #[derive(Debug)]
 pub(super) enum QuorumStateError {
     Disk(DiskError),
-    /// A line makes no sense, or one is missing.
+    /// The checksum does not fit, a line makes no sense, or one is missing.
     Damaged {
         path: PathBuf,
     },
@@ -73,8 +79,10 @@ impl QuorumState {
         };
         let number = |name: &str| value(name)?.parse::<i64>().ok();
         let node = |name: &str| Some(BrokerId::new(i32::try_from(number(name)?).ok()?));
-        if value("version") != Some("1") {
-            return None;
+        match (value("version")?, text.rfind(CHECKSUM)) {
+            ("1", None) => {}
+            ("2", Some(at)) if text[at..] == checksum_of(&text[..at]) => {}
+            _ => return None,
         }
         let cluster_id = value("cluster.id").map(str::to_owned);
         let vote = match value("vote.term") {
@@ -99,7 +107,7 @@ impl QuorumState {
     }
 
     fn to_text(&self) -> String {
-        let mut text = "version=1\n".to_owned();
+        let mut text = "version=2\n".to_owned();
         if let Some(cluster_id) = &self.cluster_id {
             _ = writeln!(text, "cluster.id={cluster_id}");
         }
@@ -117,8 +125,14 @@ impl QuorumState {
             _ = write!(text, "purged.term={term}\npurged.node={node}\n");
             _ = writeln!(text, "purged.index={index}");
         }
-        text
+        let checksum = checksum_of(&text);
+        text + &checksum
     }
+}
+
+/// The last line, for these before it.
+fn checksum_of(lines: &str) -> String {
+    format!("{CHECKSUM}{:08x}\n", crc32c(lines.as_bytes()))
 }
 
 #[cfg(test)]
@@ -144,10 +158,42 @@ mod tests {
     }
 
     #[test]
+    fn a_state_of_old_is_read() {
+        let text = "version=1\nvote.term=3\nvote.node=7\nvote.committed=true\n";
+        let state = QuorumState {
+            vote: Some(Vote::new_committed(3, BrokerId::new(7))),
+            ..QuorumState::default()
+        };
+        assert_eq!(QuorumState::parse(text), Some(state));
+    }
+
+    #[test]
+    fn any_altered_byte_is_told() {
+        let state = QuorumState {
+            cluster_id: Some("a-cluster".to_owned()),
+            vote: Some(Vote::new_committed(3, BrokerId::new(7))),
+            purged: Some(entry::log_id(2, BrokerId::new(1), 41).unwrap()),
+        };
+        let text = state.to_text().into_bytes();
+        for at in 0..text.len() {
+            for bit in 0..8 {
+                let mut altered = text.clone();
+                altered[at] ^= 1 << bit;
+                let altered = std::str::from_utf8(&altered);
+                let parsed = altered.ok().and_then(QuorumState::parse);
+                assert_eq!(parsed, None, "bit {bit} of byte {at}");
+            }
+            let cut = std::str::from_utf8(&text[..at]).unwrap();
+            assert_eq!(QuorumState::parse(cut), None, "cut at {at}");
+        }
+    }
+
+    #[test]
     fn what_makes_no_sense_is_no_state() {
         for text in [
             "",
             "version=2\n",
+            "version=3\n",
             "version=1\nvote.term=x\nvote.node=1\nvote.committed=true\n",
             "version=1\nvote.term=1\nvote.node=1\n",
             "version=1\nvote.term=-1\nvote.node=1\nvote.committed=true\n",

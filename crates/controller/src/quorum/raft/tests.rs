@@ -1,6 +1,7 @@
 //! The quorum of one on a disk: what it survives.
 
 mod damage;
+mod full_disk;
 
 use std::path::Path;
 

@@ -53,6 +53,87 @@ async fn co_006_damaged_files_refuse_the_opening() {
     open(&disk.crash(Crash::Kill)).await.unwrap();
 }
 
+/// Covers CO-006: a state that cannot be this log's is told, and Raft never sees it. That of version
+/// 1 has no checksum.
+#[tokio::test]
+async fn co_006_a_quorum_state_that_cannot_be_is_refused() {
+    let (disk, _) = three_topics().await;
+    let path = Path::new(DIRECTORY).join("quorum-state");
+    let text = |cluster: &str, vote: &str| format!("version=1\ncluster.id={cluster}\n{vote}");
+    let vote = |term: &str, node: &str, committed: &str| {
+        format!("vote.term={term}\nvote.node={node}\nvote.committed={committed}\n")
+    };
+    let open_with = async |state: &str| {
+        let disk = disk.crash(Crash::Kill);
+        klamm_io::replace_whole(&disk, &path, state.as_bytes()).unwrap();
+        (open(&disk).await, disk)
+    };
+    for state in [
+        text("a-cluster", &vote("0", "1", "true")),
+        text("a-cluster", &vote("99999999999", "1", "true")),
+        text("a-cluster", &vote("18446744073709551615", "1", "false")),
+        text("a-cluster", &vote("1", "7", "true")),
+        text("a-cluster", ""),
+    ] {
+        match open_with(&state).await.0.err() {
+            Some(OpenQuorumError::Damaged { path: at, reason }) => {
+                assert_eq!(at, path, "{state}");
+                assert!(reason.contains("vote"), "{state}: {reason}");
+            }
+            other => panic!("{state}: {other:?}"),
+        }
+    }
+    for (term, committed) in [("1", "true"), ("1", "false"), ("5", "true"), ("5", "false")] {
+        let state = text("a-cluster", &vote(term, "1", committed));
+        let (quorum, disk) = open_with(&state).await;
+        let quorum = quorum.unwrap_or_else(|error| panic!("{state}: {error}"));
+        quorum.propose(topic(4)).await.unwrap();
+        quorum.stop().await;
+        drop(quorum);
+        let quorum = open(&disk).await.unwrap();
+        assert_eq!(image(&quorum).topic_count(), 4, "{state}");
+        quorum.stop().await;
+    }
+}
+
+/// Covers CO-006: any bit of it.
+#[tokio::test]
+async fn co_006_a_flipped_bit_in_the_quorum_state_refuses_the_opening() {
+    let (disk, _) = three_topics().await;
+    let path = Path::new(DIRECTORY).join("quorum-state");
+    let bytes = klamm_io::read_whole(&disk, &path, 4096).unwrap().to_vec();
+    for at in 0..bytes.len() {
+        let disk = disk.crash(Crash::Kill);
+        let mut bytes = bytes.clone();
+        bytes[at] ^= 1 << (at % 7);
+        klamm_io::replace_whole(&disk, &path, &bytes).unwrap();
+        match open(&disk).await.err() {
+            Some(OpenQuorumError::Damaged { path: found, .. }) => assert_eq!(found, path),
+            other => panic!("byte {at}: {other:?}"),
+        }
+    }
+}
+
+/// A point that cannot be read is as good as none: less is known of the log, and nothing wrong.
+#[tokio::test]
+async fn a_damaged_durable_point_is_made_anew() {
+    let (disk, _) = three_topics().await;
+    let path = Path::new(DIRECTORY).join("durable-point");
+    let whole = klamm_io::read_whole(&disk, &path, 100).unwrap().to_vec();
+    let longer = [&whole[..], &[0]].concat();
+    let far_longer = [&whole[..], &[7; 5000]].concat();
+    for damaged in [&longer[..], &far_longer, &whole[..5], &[0; 12], &[]] {
+        let disk = disk.crash(Crash::Kill);
+        klamm_io::replace_whole(&disk, &path, damaged).unwrap();
+        let quorum = open(&disk).await.unwrap();
+        assert_eq!(image(&quorum).topic_count(), 3);
+        quorum.stop().await;
+        drop(quorum);
+        let mended = klamm_io::read_whole(&disk, &path, 100).unwrap();
+        assert_eq!(mended, whole);
+    }
+}
+
 /// The names and contents of all files, but for the lock.
 fn contents(disk: &SimDisk) -> Vec<(PathBuf, Vec<u8>)> {
     let entries = disk.list(Path::new(DIRECTORY)).unwrap();

@@ -1,0 +1,215 @@
+//! [`Reserve`]: room on the disk, and a file descriptor, that are kept for what must be written
+//! when there are no others.
+//!
+//! openraft takes an entry that cannot be written for the end of the node. So a change that might
+//! find no room is refused before openraft sees it; and what strikes all the same, because somebody
+//! else has taken the room in between, or because it is a record that must not wait, is written
+//! into room that a file beside the log gives back: `reserve`, whose bytes mean nothing.
+//!
+//! It is given back a little at a time: whoever else waits for room takes what is free first, and
+//! gets no more than that. Once there is room again the file is made whole.
+
+use std::path::{Path, PathBuf};
+
+use klamm_io::{Disk, DiskError, DiskErrorKind, DiskFile, OpenMode};
+
+const FILE_NAME: &str = "reserve";
+
+/// Bytes of the whole reserve: some restarts of a broker with ten thousand partitions.
+pub(super) const RESERVE_LEN: u64 = 1 << 20;
+
+/// What is given back at once, at least: some blocks of any file system.
+const STEP: u64 = 16 << 10;
+
+/// What a change takes beside its own bytes, at most: the batch around it, a new segment, what is
+/// known of it. The last part of the reserve, which no change is let into: it is for the records of
+/// Raft itself.
+const OVERHEAD: u64 = 64 << 10;
+
+/// The file, and how much of it is left. Its owner holds the lock of the directory.
+pub(super) struct Reserve<D: Disk> {
+    disk: D,
+    path: PathBuf,
+    /// Open as long as its descriptor is not needed for something else.
+    file: Option<D::File>,
+    /// Bytes that it keeps from others.
+    held: u64,
+}
+
+impl<D: Disk> Reserve<D> {
+    /// Makes it, or takes over what is left of it. Without room there is less of it, or none.
+    pub(super) fn open(disk: D, directory: &Path) -> Self {
+        let mut reserve = Self {
+            disk,
+            path: directory.join(FILE_NAME),
+            file: None,
+            held: 0,
+        };
+        if let Some(file) = reserve.opened() {
+            reserve.held = file.metadata().map_or(0, |it| it.len);
+        }
+        reserve.refill();
+        reserve
+    }
+
+    /// Whether nothing of it is in use.
+    pub(super) fn is_whole(&self) -> bool {
+        self.file.is_some() && self.held == RESERVE_LEN
+    }
+
+    /// Makes it whole, if it can be. Blocks.
+    pub(super) fn refill(&mut self) {
+        if self.is_whole() {
+            return;
+        }
+        let held = self.held.min(RESERVE_LEN);
+        let Some(file) = self.opened() else {
+            return;
+        };
+        let is_whole = file.allocate(RESERVE_LEN).is_ok();
+        let len = if is_whole { RESERVE_LEN } else { held };
+        // What there was of it is its still; a part of the rest, or a length beyond, is not.
+        let is_cut = file.metadata().is_ok_and(|it| it.len == len) || file.set_len(len).is_ok();
+        self.held = if is_cut { len } else { 0 };
+    }
+
+    /// Whether a change of this size finds its room, from what is free or, where it may have it,
+    /// from the reserve.
+    pub(super) fn has_room_for(&self, size: usize, may_use_it: bool) -> bool {
+        let directory = self.path.parent().unwrap_or(&self.path);
+        // Where it is not known, it shows when it is written.
+        let free = self.disk.space(directory);
+        let free = free.map_or(u64::MAX, |space| space.available_bytes);
+        let wanted = size as u64 + OVERHEAD;
+        if may_use_it {
+            wanted <= free.saturating_add(self.held)
+        } else {
+            self.is_whole() && wanted <= free
+        }
+    }
+
+    /// Gives back what the lack of which this error tells, so that the same may be tried again.
+    /// False where it can do nothing about it, or has nothing left.
+    pub(super) fn relieve(&mut self, error: &DiskError, size: usize) -> bool {
+        match error.kind() {
+            DiskErrorKind::Full => self.give_room(size as u64),
+            DiskErrorKind::TooManyFiles => self.file.take().is_some(),
+            _ => false,
+        }
+    }
+
+    fn give_room(&mut self, size: u64) -> bool {
+        let left = self.held.saturating_sub(size.max(STEP));
+        if self.held == 0 || !self.opened().is_some_and(|file| file.set_len(left).is_ok()) {
+            return false;
+        }
+        self.held = left;
+        true
+    }
+
+    fn opened(&mut self) -> Option<&D::File> {
+        if self.file.is_none() {
+            self.file = self.disk.open(&self.path, OpenMode::OpenOrCreate).ok();
+        }
+        self.file.as_ref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use klamm_io::DiskOperation;
+    use klamm_io::sim::{Fault, SimDisk};
+
+    use super::*;
+
+    const DIRECTORY: &str = "/data";
+
+    fn reserve(disk: &SimDisk) -> Reserve<SimDisk> {
+        disk.create_dir_all(Path::new(DIRECTORY)).unwrap();
+        Reserve::open(disk.clone(), Path::new(DIRECTORY))
+    }
+
+    fn free(disk: &SimDisk) -> u64 {
+        disk.space(Path::new(DIRECTORY)).unwrap().available_bytes
+    }
+
+    fn error(kind: DiskErrorKind) -> DiskError {
+        let disk = SimDisk::new(0);
+        disk.inject(Fault::on(DiskOperation::Open).failing_with(kind));
+        disk.open(Path::new("/x"), OpenMode::CreateNew)
+            .err()
+            .unwrap()
+    }
+
+    #[test]
+    fn it_keeps_its_room_from_others_and_gives_it_back_bit_by_bit() {
+        let disk = SimDisk::new(0);
+        disk.set_capacity(Some(RESERVE_LEN + (200 << 10)));
+        let mut reserve = reserve(&disk);
+        assert_eq!(free(&disk), 200 << 10);
+        assert!(reserve.has_room_for(100 << 10, false));
+        assert!(!reserve.has_room_for(200 << 10, false), "not out of itself");
+        assert!(reserve.has_room_for(1 << 20, true));
+        assert!(!reserve.has_room_for(2 << 20, true));
+
+        let full = error(DiskErrorKind::Full);
+        assert!(reserve.relieve(&full, 100));
+        assert_eq!(free(&disk), (200 << 10) + STEP);
+        assert!(reserve.relieve(&full, 1 << 19));
+        assert_eq!(free(&disk), (200 << 10) + STEP + (1 << 19));
+        // Taken by somebody else.
+        let other = disk.open(Path::new("/data/other"), OpenMode::CreateNew);
+        let other = other.unwrap();
+        other.allocate(free(&disk)).unwrap();
+        assert!(!reserve.has_room_for(1, false));
+        assert!(reserve.has_room_for(1, true));
+        let mut steps = 0;
+        while reserve.relieve(&full, 1) {
+            steps += 1;
+        }
+        assert_eq!(steps, (RESERVE_LEN - STEP - (1 << 19)).div_ceil(STEP));
+        other
+            .allocate(free(&disk) + other.metadata().unwrap().len)
+            .unwrap();
+        assert!(!reserve.has_room_for(1, true));
+
+        // It is whole again once there is room.
+        reserve.refill();
+        assert!(!reserve.is_whole());
+        other.set_len(0).unwrap();
+        reserve.refill();
+        assert!(reserve.has_room_for(1, false));
+        assert_eq!(free(&disk), 200 << 10);
+    }
+
+    #[test]
+    fn a_part_of_it_is_taken_over_and_counts() {
+        let disk = SimDisk::new(0);
+        disk.set_capacity(Some(RESERVE_LEN));
+        let mut first = reserve(&disk);
+        assert!(first.relieve(&error(DiskErrorKind::Full), 1 << 19));
+        let other = disk.open(Path::new("/data/other"), OpenMode::CreateNew);
+        other.unwrap().allocate(free(&disk)).unwrap();
+        drop(first);
+        let second = reserve(&disk);
+        assert_eq!(second.held, 1 << 19);
+        assert!(!second.has_room_for(1, false));
+        assert!(second.has_room_for(1 << 18, true));
+    }
+
+    #[test]
+    fn its_descriptor_is_given_once_and_had_again_later() {
+        let disk = SimDisk::new(0);
+        let mut reserve = reserve(&disk);
+        let none_left = error(DiskErrorKind::TooManyFiles);
+        assert!(reserve.relieve(&none_left, 0));
+        assert!(!reserve.relieve(&none_left, 0), "it has but one");
+        disk.inject(Fault::on(DiskOperation::Open).failing_with(DiskErrorKind::TooManyFiles));
+        reserve.refill();
+        assert!(!reserve.has_room_for(1, false));
+        reserve.refill();
+        assert!(reserve.has_room_for(1, false));
+        assert!(reserve.relieve(&none_left, 0));
+        assert!(!reserve.relieve(&error(DiskErrorKind::Failed), 0));
+    }
+}
