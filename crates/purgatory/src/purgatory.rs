@@ -284,20 +284,29 @@ where
         if list.is_empty() {
             return 0;
         }
-        let before = done.len();
-        if let Some(key) = state.only_operation(list) {
-            // One operation a key is common, and needs no list of what was found.
-            visit.check(OperationRef { shard, key }, me, done);
+        // One operation a key is common, and needs no list of what was found.
+        let only = state.only_operation(list).map(|key| Watcher {
+            operation: OperationRef { shard, key },
+            entry: None,
+        });
+        let mut several = Vec::new();
+        let found = if let Some(only) = &only {
+            std::slice::from_ref(only)
         } else {
-            let mut found = std::mem::take(&mut state.spare);
-            state.collect(shard, list, &mut found);
-            for Watcher { operation, entry } in &found {
-                let gone = visit.check(*operation, me, done);
-                if let (true, Some(entry)) = (gone, entry) {
-                    visit.hold(shard).remove_entry(*entry);
-                }
+            several = std::mem::take(&mut state.spare);
+            state.collect(shard, list, &mut several);
+            &several
+        };
+
+        let before = done.len();
+        for Watcher { operation, entry } in found {
+            let gone = visit.check(*operation, me, done);
+            if let (true, Some(entry)) = (gone, entry) {
+                visit.hold(shard).remove_entry(*entry);
             }
-            visit.hold(shard).keep_spare(found);
+        }
+        if only.is_none() {
+            visit.hold(shard).keep_spare(several);
         }
         visit.finish();
         done.len() - before
