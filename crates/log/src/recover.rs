@@ -4,13 +4,12 @@ use std::path::PathBuf;
 
 use klamm_io::{Disk, DiskFile};
 use klamm_primitives::Offset;
-use tracing::warn;
+use tracing::{debug, warn};
 
 use crate::config::LogConfig;
 use crate::disk_failure::DiskFailure as _;
 use crate::indexer::Indexer;
 use crate::leader_epochs::LeaderEpochs;
-use crate::names::FileContent;
 use crate::producer_state::ProducerStates;
 use crate::replay::apply;
 use crate::scan::{BatchFault, Scan, ScanError, Scanned};
@@ -131,8 +130,7 @@ pub(crate) fn recover<D: Disk>(
     match sealed {
         // They are in memory, and as good there.
         Err(error) if error.may_pass() => {
-            let path = segment.path(FileContent::Log);
-            warn!(path = %path.display(), %error, "the indexes of a recovered segment are not written");
+            debug!(%error, "the indexes of a recovered segment are not written");
         }
         sealed => sealed?,
     }
