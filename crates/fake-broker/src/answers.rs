@@ -156,12 +156,7 @@ impl ClusterModel {
             throttle_time_ms: throttle_time_ms(faults),
             ..InitProducerIdResponse::default()
         };
-        let refused = match &request.transactional_id {
-            // Nothing here knows transactions.
-            Some(_) => Some(ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
-            None => error_before(faults),
-        };
-        if let Some(code) = refused {
+        if let Some(code) = error_before(faults) {
             response.error_code = code;
             return response;
         }
