@@ -203,6 +203,7 @@ mod tests {
             ..TopicRecord::default()
         };
         let partition = PartitionRecord {
+            partition_id: PartitionIndex::new(0),
             topic_id: Uuid::ONE,
             replicas: vec![1.into()],
             isr: vec![1.into()],

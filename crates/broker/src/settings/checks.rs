@@ -65,15 +65,15 @@ fn quorum(values: &Values) -> Result<(), SettingsError> {
 }
 
 fn connections(values: &Values) -> Result<(), SettingsError> {
+    const COUNT: &str = "max.connections";
+    const REQUEST: &str = "socket.request.max.bytes";
+    const IDLE: &str = "connections.max.idle.ms";
     let nobody = values.number("max.connections.per.ip") == Some(0);
     if nobody && values.list("max.connections.per.ip.overrides").is_empty() {
         let problem = "is 0, and max.connections.per.ip.overrides lets nobody in";
         return Err(values.contradiction("max.connections.per.ip", problem));
     }
     // Apache Kafka takes these, and then nobody can do anything with the broker.
-    const COUNT: &str = "max.connections";
-    const REQUEST: &str = "socket.request.max.bytes";
-    const IDLE: &str = "connections.max.idle.ms";
     if values.number(COUNT) == Some(0) {
         return Err(values.invalid(COUNT, "1 to 2147483647: 0 lets nobody in"));
     }

@@ -100,7 +100,9 @@ impl<D: Disk> Reserve<D> {
 
     fn give_room(&mut self, size: u64) -> bool {
         let left = self.held.saturating_sub(size.max(STEP));
-        if self.held == 0 || !self.opened().is_some_and(|file| file.set_len(left).is_ok()) {
+        let gives = |file: &D::File| file.set_len(left).is_ok();
+        let has_given = self.held > 0 && self.opened().is_some_and(gives);
+        if !has_given {
             return false;
         }
         self.held = left;
