@@ -32,7 +32,9 @@ pub(crate) fn serve(options: &Options) -> Result<()> {
     let places = vec![Place::new(TcpNet, options.address)];
     let cluster = FakeCluster::start(SystemClock, places, cluster)?;
     // It fetches nothing; but librdkafka takes a broker that does not say so for an old one.
-    cluster.model().set_versions(0, ApiKey::Fetch, Some(Versions::new(4, 11)));
+    cluster
+        .model()
+        .set_versions(0, ApiKey::Fetch, Some(Versions::new(4, 11)));
     println!("ready on {}", cluster.bootstrap());
     stdout().flush()?;
     // Whoever started this holds the other end.

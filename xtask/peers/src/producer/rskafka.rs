@@ -6,7 +6,9 @@ use rskafka::client::ClientBuilder;
 use rskafka::client::partition::{Compression, PartitionClient, UnknownTopicHandling};
 use rskafka::record::Record;
 
-use super::{Beat, Latencies, Meter, Options, Records, Sent, Steady, SteadyOptions, runtime, steady};
+use super::{
+    Beat, Latencies, Meter, Options, Records, Sent, Steady, SteadyOptions, runtime, steady,
+};
 
 /// Bytes of a batch's values; with what records have besides it stays below what brokers take.
 const BATCH_BYTES: usize = 800_000;
