@@ -74,10 +74,10 @@ fn topics(client: &mut WireClient) -> Vec<String> {
     names.map(ToString::to_string).collect()
 }
 
-/// Covers AP-089: what the controller cannot do stands in every entry of the answer, as an error
-/// that clients try again after.
+/// What the controller cannot do stands in every entry of the answer, as an error that clients try
+/// again after.
 #[test]
-fn ap_089_a_full_disk_refuses_each_new_topic_and_serves_and_deletes_those_that_are_there() {
+fn a_full_disk_refuses_each_new_topic_and_serves_and_deletes_those_that_are_there() {
     let disk = SimDisk::new(0);
     disk.set_capacity(Some(CAPACITY));
     let broker = OnSimDisk::start(&disk);

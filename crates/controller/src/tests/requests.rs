@@ -251,9 +251,10 @@ async fn co_022_a_fencing_that_was_not_committed_is_tried_again() {
     setup.controller.stop().await;
 }
 
-/// Covers CO-034: what is told of partitions when a broker goes may be more than one proposal holds.
+/// Covers CO-022, CO-027: what is told of partitions when a broker comes or goes may be more than one
+/// proposal holds.
 #[tokio::test]
-async fn co_034_a_broker_of_very_many_partitions_is_fenced_and_comes_back() {
+async fn a_broker_of_very_many_partitions_is_fenced_and_comes_back() {
     const TOPICS: u128 = 15;
     const PARTITIONS: i32 = 20_000;
     let setup = start(quiet());

@@ -91,10 +91,13 @@ impl<D: Disk> LogManager<D> {
         Some(match opened {
             Ok((log, _)) => {
                 self.unavailable.lock().remove(partition);
-                directory.checkpoints().opened(partition);
                 if self.insert(&log) {
+                    directory.checkpoints().opened(partition);
                     self.confirm(log, new.topic_id, events)
                 } else {
+                    // Its directory has failed meanwhile. Made anew in another one it would be empty.
+                    let for_good = Unserved::for_good(directory, partition);
+                    self.unavailable.lock().insert(partition.clone(), for_good);
                     Err(CreateError::Unavailable { path })
                 }
             }

@@ -206,11 +206,12 @@ impl<D: Disk> LogManager<D> {
     /// as durable is known as that after a crash, so that damage to it is no torn end of a log.
     fn checkpoint_synced(&self) {
         self.checkpoint_each(|directory| {
-            if directory.take_synced() {
-                self.write_all_checkpoints(directory)
-            } else {
-                Ok(())
+            if !directory.take_synced() {
+                return Ok(());
             }
+            // What could not be written, for want of room, say, is owed to the next pass.
+            self.write_all_checkpoints(directory)
+                .inspect_err(|_| directory.note_synced())
         });
     }
 

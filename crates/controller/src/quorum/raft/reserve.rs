@@ -46,7 +46,11 @@ impl<D: Disk> Reserve<D> {
             held: 0,
         };
         if let Some(file) = reserve.opened() {
-            reserve.held = file.metadata().map_or(0, |it| it.len);
+            let len = file.metadata().map_or(0, |it| it.len);
+            // Its length says nothing: a file that was copied has it without the room. Where that is
+            // there this changes nothing.
+            let is_there = file.allocate(len.min(RESERVE_LEN)).is_ok();
+            reserve.held = if is_there { len } else { 0 };
         }
         reserve.refill();
         reserve
@@ -197,6 +201,21 @@ mod tests {
         assert_eq!(second.held, 1 << 19);
         assert!(!second.has_room_for(1, false));
         assert!(second.has_room_for(1 << 18, true));
+    }
+
+    #[test]
+    fn a_copy_that_has_its_length_and_no_room_is_no_reserve() {
+        for (room, is_whole) in [(RESERVE_LEN, true), (RESERVE_LEN / 2, false)] {
+            let disk = SimDisk::new(0);
+            disk.create_dir_all(Path::new(DIRECTORY)).unwrap();
+            let path = Path::new(DIRECTORY).join(FILE_NAME);
+            let copy = disk.open(&path, OpenMode::CreateNew).unwrap();
+            copy.set_len(RESERVE_LEN).unwrap();
+            disk.set_capacity(Some(room));
+            let reserve = Reserve::open(disk.clone(), Path::new(DIRECTORY));
+            assert_eq!(reserve.is_whole(), is_whole);
+            assert_eq!(reserve.held + free(&disk), room);
+        }
     }
 
     #[test]

@@ -436,7 +436,7 @@ fn many_partitions_are_made_although_something_fails_once() {
 /// A name that was taken back stays so: with the partition made elsewhere the next start would find it
 /// in two directories.
 #[test]
-fn lg_013_a_partition_that_could_not_be_made_is_in_no_second_directory_after_a_power_cut() {
+fn a_partition_that_could_not_be_made_is_in_no_second_directory_after_a_power_cut() {
     for count in [1, 6] {
         let disk = SimDisk::new(1);
         let bench = Bench::of(&["/a", "/b"]);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use klamm_io::sim::{Crash, Fault, SimDisk};
 use klamm_io::{DiskErrorKind, DiskOperation};
-use klamm_primitives::TopicPartition;
+use klamm_primitives::{Offset, TopicPartition};
 
 use super::support::*;
 
@@ -353,4 +353,26 @@ fn what_was_synced_is_known_as_durable_before_the_checkpoints_are_due() {
     assert!(appended > writes);
     manager.run_due(bench.after(interval * 3));
     assert_eq!(disk.calls(DiskOperation::Write), appended, "nothing to say");
+}
+
+/// A pass that found no room is made up for by the next, not by the next sync alone.
+#[test]
+fn what_was_synced_is_written_later_where_there_was_no_room_for_it() {
+    let disk = SimDisk::new(1);
+    let bench = Bench::of(&["/logs"]);
+    let manager = bench.open(&disk);
+    let log = bench.create(&manager, &partition("t", 0));
+    append(&log, 5);
+    log.request_sync();
+    manager.sync_requested();
+    let full = Fault::on(DiskOperation::Write)
+        .where_path(|it| it.to_string_lossy().contains("recovery-point"));
+    disk.inject(full.failing_with(DiskErrorKind::Full).always());
+    let interval = bench.options.high_watermark_interval;
+    manager.run_due(bench.after(interval));
+    disk.clear_faults();
+    manager.run_due(bench.after(interval * 2));
+    let manager = bench.open(&disk.crash(Crash::Kill));
+    let log = manager.get(&partition("t", 0)).unwrap();
+    assert_eq!(log.lock().recovery_point(), Offset::new(5));
 }

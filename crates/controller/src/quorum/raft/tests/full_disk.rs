@@ -41,9 +41,9 @@ async fn is_refused_for_room(quorum: &SimNode, records: Vec<ClusterMetadataRecor
     }
 }
 
-/// Covers CO-002, CO-006: a full disk refuses what adds, lets in what takes away, and loses nothing.
+/// A full disk refuses what adds, lets in what takes away, and loses nothing.
 #[tokio::test]
-async fn co_006_a_full_disk_refuses_changes_and_the_node_goes_on() {
+async fn a_full_disk_refuses_changes_and_the_node_goes_on() {
     let disk = SimDisk::new(0);
     disk.set_capacity(Some(CAPACITY));
     let quorum = open(&disk).await.unwrap();
@@ -74,10 +74,9 @@ async fn co_006_a_full_disk_refuses_changes_and_the_node_goes_on() {
     quorum.stop().await;
 }
 
-/// Covers CO-006: a node that was killed, or stopped, on a full disk comes up on it, and has the
-/// broker registered.
+/// A node that was killed, or stopped, on a full disk comes up on it, and has the broker registered.
 #[tokio::test]
-async fn co_006_a_node_starts_on_a_full_disk() {
+async fn a_node_starts_on_a_full_disk() {
     for is_clean in [true, false] {
         let disk = SimDisk::new(0);
         disk.set_capacity(Some(CAPACITY));
@@ -134,9 +133,9 @@ async fn co_006_a_node_starts_on_a_full_disk() {
     }
 }
 
-/// Covers CO-006: once the reserve is used up every change is refused, and the node goes on still.
+/// Once the reserve is used up every change is refused, and the node goes on still.
 #[tokio::test]
-async fn co_006_a_reserve_that_is_used_up_refuses_the_rest() {
+async fn a_reserve_that_is_used_up_refuses_the_rest() {
     let disk = SimDisk::new(0);
     disk.set_capacity(Some(CAPACITY));
     let quorum = open(&disk).await.unwrap();
@@ -175,9 +174,9 @@ async fn co_006_a_reserve_that_is_used_up_refuses_the_rest() {
     quorum.stop().await;
 }
 
-/// Covers CO-006: the room may go between the look at it and the write, and come back in part.
+/// The room may go between the look at it and the write, and come back in part.
 #[tokio::test]
-async fn co_006_a_write_that_finds_no_room_after_all_goes_into_the_reserve() {
+async fn a_write_that_finds_no_room_after_all_goes_into_the_reserve() {
     for kind in [DiskErrorKind::Full, DiskErrorKind::TooManyFiles] {
         let disk = SimDisk::new(0);
         let quorum = open(&disk).await.unwrap();
