@@ -96,18 +96,24 @@ impl<D: Disk> Log<D> {
     ) -> Result<PathBuf, ChangeError> {
         self.condition = Condition::Closed;
         let name = DirectoryName::fated(partition, unique, Fate::Delete).to_string();
-        let parent = self.directory.parent().unwrap_or(&self.directory);
+        let parent = self
+            .directory
+            .parent()
+            .unwrap_or(&self.directory)
+            .to_owned();
         let renamed = parent.join(name);
-        self.disk
-            .rename(&self.directory, &renamed)
-            .map_err(SegmentError::from)?;
-        self.disk.sync_dir(parent)?;
-        self.directory.clone_from(&renamed);
-        // Readers must not open what comes to have the old name.
-        for segment in self.shared.segments.write().values_mut() {
-            *segment = Arc::new(segment.moved_to(renamed.clone()));
+        if self.directory != renamed {
+            self.disk
+                .rename(&self.directory, &renamed)
+                .map_err(SegmentError::from)?;
+            self.directory.clone_from(&renamed);
+            // Readers must not open what comes to have the old name.
+            for segment in self.shared.segments.write().values_mut() {
+                *segment = Arc::new(segment.moved_to(renamed.clone()));
+            }
+            self.snapshots.set_directory(renamed.clone());
         }
-        self.snapshots.set_directory(renamed.clone());
+        self.disk.sync_dir(&parent)?;
         Ok(renamed)
     }
 }

@@ -5,7 +5,7 @@
 //! whoever lets go of it next wakes the owner; any other has the owner woken at once. So nothing that
 //! is to be done stays undone, in whichever order their steps come.
 
-use crate::sync::{AtomicBool, Mutex, Ordering};
+use crate::sync::{AtomicBool, Mutex, Ordering, fence};
 
 /// Something that one thread at a time runs.
 pub(crate) struct Chair<T> {
@@ -31,7 +31,10 @@ impl<T> Chair<T> {
             if let Some(ran) = self.try_run(&mut act) {
                 return Some(ran);
             }
-            self.was_turned_away.store(true, Ordering::SeqCst);
+            self.was_turned_away.store(true, Ordering::Relaxed);
+            // A try that fails orders nothing. Of this note and the lock that somebody lets go of,
+            // one is seen by the other side.
+            fence(Ordering::SeqCst);
         }
         None
     }
@@ -45,7 +48,8 @@ impl<T> Chair<T> {
     /// For who has tried to run it, once: whether the owner was turned away meanwhile, and is to be
     /// woken.
     pub(crate) fn was_turned_away(&self) -> bool {
-        self.was_turned_away.swap(false, Ordering::SeqCst)
+        fence(Ordering::SeqCst);
+        self.was_turned_away.swap(false, Ordering::Relaxed)
     }
 
     /// Takes it out, when whoever runs it is done.

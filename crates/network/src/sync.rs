@@ -9,14 +9,14 @@ pub(crate) use real::*;
 #[cfg(not(loom))]
 mod real {
     pub(crate) use parking_lot::Mutex;
-    pub(crate) use std::sync::atomic::{AtomicBool, Ordering};
+    pub(crate) use std::sync::atomic::{AtomicBool, Ordering, fence};
 }
 
 #[cfg(loom)]
 mod modelled {
     use std::ops::{Deref, DerefMut};
 
-    pub(crate) use loom::sync::atomic::{AtomicBool, Ordering};
+    pub(crate) use loom::sync::atomic::{AtomicBool, Ordering, fence};
 
     /// A lock behind the face of the real one, which knows no poison. Whether it is held is an atomic
     /// of its own: loom takes letting go of its own mutex for no step, and so never tries a lock

@@ -7,7 +7,7 @@ use klamm_io::{Disk, DiskError, DiskErrorKind};
 use klamm_primitives::{TopicId, TopicPartition};
 use thiserror::Error;
 
-use super::doomed::Doomed;
+use super::doomed::remove_directory;
 use super::{Changing, LogManager};
 use crate::config::LogConfig;
 use crate::directory::LogDirectory;
@@ -39,8 +39,9 @@ pub enum CreateError {
         /// The partition's directory.
         path: PathBuf,
     },
-    /// Something that came after the start has the name of its directory.
-    #[error("{path} is there and was not at the start", path = path.display())]
+    /// Something else has the name of its directory: it came after the start, or was deleted while
+    /// the disk had no room for another name.
+    #[error("{path} is in the way", path = path.display())]
     NameTaken {
         /// What is in the way.
         path: PathBuf,
@@ -188,7 +189,7 @@ impl<D: Disk> LogManager<D> {
         made.map_err(|error| {
             let was_named = disk.rename(&path, &nameless).is_ok();
             // Where this fails, the next start does it.
-            let _ = Doomed::Directory(nameless).remove(disk);
+            let _ = remove_directory(disk, &nameless);
             match directory.forget_names(was_named) {
                 Err(undo) if !error.takes_directory_offline() => undo,
                 _ => error,

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use tracing::{debug, warn};
 
 use super::create::{CreateError, MakeError, NewPartition, open_made};
-use super::doomed::Doomed;
+use super::doomed::remove_directory;
 use super::{Changing, LogManager};
 use crate::directory::LogDirectory;
 use crate::disk_failure::DiskFailure;
@@ -212,7 +212,7 @@ impl<'a, D: Disk> Together<'a, D> {
             _ = disk.rename(&it.path, &it.nameless);
         }
         for it in &self.making {
-            _ = Doomed::Directory(it.nameless.clone()).remove(disk);
+            _ = remove_directory(disk, &it.nameless);
         }
         self.directory.forget_names(self.named.get() > 0)
     }

@@ -1,4 +1,5 @@
-//! [`DoomedQueue`]: files and directories that have lost their names and wait to be removed.
+//! [`DoomedQueue`]: files and directories that have lost their names, or should have, and wait to be
+//! removed.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,6 +10,7 @@ use klamm_io::{Disk, DiskError, DiskErrorKind, FileKind};
 use tracing::warn;
 
 use crate::directory::LogDirectory;
+use crate::partition_log::PartitionLog;
 use crate::retention::RetiredFiles;
 
 /// What waits to be removed.
@@ -17,6 +19,15 @@ pub(super) enum Doomed<D: Disk> {
     Directory(PathBuf),
     /// Old segments.
     Files(RetiredFiles<D>),
+    /// A deleted partition whose directory has its name still.
+    Partition(Named<D>),
+}
+
+/// A deleted partition whose directory is to get another name.
+pub(super) struct Named<D: Disk> {
+    pub(super) log: Arc<PartitionLog<D>>,
+    /// What makes the new name one of its own.
+    pub(super) unique: u128,
 }
 
 /// What waits, and the log directory that it is in.
@@ -60,19 +71,9 @@ impl<D: Disk> DoomedQueue<D> {
     }
 }
 
-impl<D: Disk> Doomed<D> {
-    /// Removes it. What is gone already is no error.
-    pub(super) fn remove(self, disk: &D) -> Result<(), DiskError> {
-        match self {
-            Self::Files(files) => files.remove(),
-            Self::Directory(path) => remove_directory(disk, &path),
-        }
-    }
-}
-
-/// Removes a partition's directory. Nobody puts a directory into one; where somebody has, it and
+/// Removes a partition's directory. What is gone already is no error. Nobody puts a directory into one; where somebody has, it and
 /// what it is in are left alone.
-fn remove_directory<D: Disk>(disk: &D, path: &Path) -> Result<(), DiskError> {
+pub(super) fn remove_directory<D: Disk>(disk: &D, path: &Path) -> Result<(), DiskError> {
     let entries = match disk.list(path) {
         Err(error) if error.kind() == DiskErrorKind::NotFound => return Ok(()),
         entries => entries?,

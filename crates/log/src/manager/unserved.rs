@@ -20,8 +20,17 @@ use crate::partition_log::PartitionLog;
 pub(super) struct Unserved<D: Disk> {
     /// Its directory.
     pub(super) path: PathBuf,
-    /// What opening it once more takes, if that may do better.
-    again: Option<Again<D>>,
+    until: Until<D>,
+}
+
+/// How long that lasts.
+enum Until<D: Disk> {
+    /// The next start.
+    NextStart,
+    /// It is opened once more, which may do better.
+    OpenedAgain(Again<D>),
+    /// It is deleted, and its directory has still to lose its name.
+    Renamed,
 }
 
 struct Again<D: Disk> {
@@ -43,8 +52,21 @@ impl<D: Disk> Unserved<D> {
     pub(super) fn for_good(directory: &LogDirectory<D>, partition: &TopicPartition) -> Self {
         Self {
             path: directory.path_of(partition),
-            again: None,
+            until: Until::NextStart,
         }
+    }
+
+    /// One that is deleted, and whose directory could not be given another name.
+    pub(super) fn until_renamed(directory: &LogDirectory<D>, partition: &TopicPartition) -> Self {
+        Self {
+            path: directory.path_of(partition),
+            until: Until::Renamed,
+        }
+    }
+
+    /// Whether it is deleted.
+    pub(super) fn is_deleted(&self) -> bool {
+        matches!(self.until, Until::Renamed)
     }
 
     /// One that could not be opened for want of room, descriptors or memory.
@@ -59,7 +81,7 @@ impl<D: Disk> Unserved<D> {
         };
         Self {
             path: directory.path_of(partition),
-            again: Some(again),
+            until: Until::OpenedAgain(again),
         }
     }
 }
@@ -76,7 +98,12 @@ impl<D: Disk> LogManager<D> {
         let (path, again) = {
             let unavailable = self.unavailable.lock();
             let unserved = unavailable.get(new.partition)?;
-            (unserved.path.clone(), unserved.again.clone())
+            let path = unserved.path.clone();
+            match &unserved.until {
+                Until::Renamed => return Some(Err(CreateError::NameTaken { path })),
+                Until::NextStart => (path, None),
+                Until::OpenedAgain(again) => (path, Some(again.clone())),
+            }
         };
         let Some(again) = again.filter(|it| it.directory.is_online()) else {
             return Some(Err(CreateError::Unavailable { path }));

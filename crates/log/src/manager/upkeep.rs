@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use klamm_io::{Disk, DiskError};
 use tracing::warn;
 
-use super::doomed::Doomed;
+use super::doomed::{Doomed, remove_directory};
 use super::{LogManager, ManagerOptions, Now, known_offsets, log_start, offsets};
 use crate::directory::LogDirectory;
 use crate::disk_failure::DiskFailure;
@@ -281,7 +281,17 @@ impl<D: Disk> LogManager<D> {
             if !directory.is_online() {
                 continue;
             }
-            match doomed.remove(directory.disk()) {
+            let removed = match doomed {
+                Doomed::Files(files) => files.remove(),
+                Doomed::Directory(path) => remove_directory(directory.disk(), &path),
+                Doomed::Partition(named) => {
+                    if let Err(Some(event)) = self.take_name(named, &directory, now) {
+                        self.tell(event);
+                    }
+                    continue;
+                }
+            };
+            match removed {
                 Ok(()) => {}
                 Err(error) if error.takes_directory_offline() => {
                     let reason = OfflineReason::new(DirectoryWork::Deleting, error);

@@ -1,6 +1,7 @@
 //! Partitions come and go.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use klamm_io::sim::{Crash, Fault, SimDisk};
 use klamm_io::{Disk, DiskErrorKind, DiskOperation};
@@ -230,6 +231,42 @@ fn lg_186_a_directory_that_has_vanished_is_deleted_already() {
     assert_eq!(manager.delete(&name, bench.now().instant), Ok(()));
     assert!(bench.take_events().is_empty());
     bench.create(&manager, &name);
+}
+
+/// A full disk may have no room for a longer name; what is deleted goes once there is some, and keeps
+/// its name from others until then.
+#[test]
+fn what_is_deleted_on_a_full_disk_loses_its_name_later() {
+    for operation in [DiskOperation::Rename, DiskOperation::SyncDir] {
+        let disk = SimDisk::new(1);
+        let bench = Bench::of(&["/a", "/b"]);
+        let manager = bench.open(&disk);
+        let name = partition("t", 0);
+        append(&bench.create(&manager, &name), 5);
+        let full = Fault::on(operation).failing_with(DiskErrorKind::Full);
+        disk.inject(full.always());
+        assert_eq!(manager.delete(&name, bench.now().instant), Ok(()));
+        assert!(bench.take_events().is_empty() && manager.get(&name).is_none());
+        let again = manager.delete(&name, bench.now().instant);
+        assert_eq!(again, Err(DeleteError::NotFound));
+        let create = || manager.create(&name, None, &bench.config, BEGIN_MS);
+        let after = |seconds: u64| bench.after(Duration::from_secs(seconds)).instant;
+        for seconds in [5, 10] {
+            assert!(matches!(create(), Err(CreateError::NameTaken { .. })));
+            manager.remove_doomed(after(seconds));
+        }
+        disk.clear_faults();
+        manager.remove_doomed(after(14));
+        assert!(create().is_err(), "it is not due");
+        manager.remove_doomed(after(15));
+        assert!(!exists(&disk, "/a/t-0"));
+        let log = create().unwrap();
+        assert_eq!(log.reader().offsets().log_end, Offset::new(0));
+        manager.remove_doomed(after(15) + bench.config.file_delete_delay);
+        let left = |it: &String| it.ends_with("-delete");
+        assert!(!names(&disk, "/a").iter().any(left));
+        assert!(bench.take_events().is_empty());
+    }
 }
 
 #[test]
