@@ -46,6 +46,12 @@ fn it_checks_without_writing_and_repairs_when_told_to() {
     let root = tempfile::tempdir().unwrap();
     let directory = root.path().join("t-0");
     make(&directory);
+    let (code, printed) = run("check", root.path());
+    assert_eq!(code, Some(2), "{printed}");
+    assert!(
+        printed.contains("the directory of one partition"),
+        "{printed}"
+    );
     let (code, printed) = run("check", &directory);
     assert_eq!(code, Some(0), "{printed}");
     assert!(

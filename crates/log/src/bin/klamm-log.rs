@@ -79,6 +79,15 @@ fn depth(records: bool) -> Depth {
 
 fn check(directory: &Path, depth: Depth, out: &mut impl Write) -> Ended {
     let report = klamm_log::check(&RealDisk, directory, depth)?;
+    // A directory of partitions, say, is not to be called good unread.
+    let metadata = directory.join("partition.metadata");
+    if report.segments.is_empty() && RealDisk.metadata(&metadata).is_err() {
+        return Err(format!(
+            "{} has no segments; what is wanted is the directory of one partition",
+            directory.display()
+        )
+        .into());
+    }
     write_report(&report, out)?;
     Ok(if report.is_good() { GOOD } else { PROBLEMS })
 }
