@@ -112,15 +112,14 @@ impl ProducerStates {
         };
     }
 
-    /// The state as a snapshot keeps it, by producer id.
+    /// The state as a snapshot keeps it, by producer id; several batches of one stand in their order.
     pub(crate) fn to_snapshot(&self) -> Vec<SnapshotEntry> {
-        let mut entries: Vec<_> = self
-            .entries
-            .iter()
-            .map(|(&id, entry)| SnapshotEntry::of(id, entry))
-            .collect();
-        entries.sort_unstable_by_key(|entry| entry.producer_id);
-        entries
+        let mut producers: Vec<_> = self.entries.iter().collect();
+        producers.sort_unstable_by_key(|(id, _)| **id);
+        producers
+            .into_iter()
+            .flat_map(|(&id, entry)| SnapshotEntry::of(id, entry))
+            .collect()
     }
 
     /// The state that a snapshot of `end_offset` keeps, without the producers that have expired
@@ -136,14 +135,17 @@ impl ProducerStates {
             ..Self::default()
         };
         for kept in entries {
-            let entry = kept.to_entry();
-            if entry.is_expired(now_ms, expiration_ms) {
-                continue;
-            }
-            if let Some(first_offset) = entry.open_transaction() {
-                states.transactions.open(kept.producer_id, first_offset);
+            let mut entry = kept.to_entry();
+            if let Some(before) = states.entries.remove(&kept.producer_id) {
+                entry.follow(before);
             }
             states.entries.insert(kept.producer_id, entry);
+        }
+        states.expire(now_ms, expiration_ms);
+        for (&id, entry) in &states.entries {
+            if let Some(first_offset) = entry.open_transaction() {
+                states.transactions.open(id, first_offset);
+            }
         }
         states
     }

@@ -60,7 +60,7 @@ impl Entry {
         }
     }
 
-    /// A producer as a snapshot kept it: its last batch alone.
+    /// A producer as an entry of a snapshot keeps it, with one batch.
     pub(crate) fn restored(
         epoch: ProducerEpoch,
         last_batch: Option<WrittenBatch>,
@@ -85,6 +85,24 @@ impl Entry {
     /// The batch it wrote last in its epoch.
     pub(crate) fn last_batch(&self) -> Option<&WrittenBatch> {
         self.batches.back()
+    }
+
+    /// The batches before that one which are remembered, oldest first.
+    pub(crate) fn older_batches(&self) -> impl Iterator<Item = &WrittenBatch> {
+        let count = self.batches.len().saturating_sub(1);
+        self.batches.iter().take(count)
+    }
+
+    /// Takes over the batches of what was known before, if they are of this epoch and one came
+    /// after them.
+    pub(crate) fn follow(&mut self, before: Self) {
+        if before.epoch != self.epoch || self.batches.is_empty() {
+            return;
+        }
+        let newer = std::mem::replace(&mut self.batches, before.batches);
+        self.batches.extend(newer);
+        let excess = self.batches.len().saturating_sub(BATCHES_MAX);
+        self.batches.drain(..excess);
     }
 
     /// The sequence of its last record in its epoch; none if markers are all it wrote.

@@ -14,6 +14,11 @@
 //! | +26 | 8 | when it last wrote, Unix milliseconds |
 //! | +34 | 4 | coordinator epoch of its last marker, -1 if none |
 //! | +38 | 8 | first offset of its open transaction, -1 if none |
+//!
+//! Apache Kafka writes one entry for each producer, and of several that it reads the last one counts.
+//! So a producer's older batches stand here before its last: one that was written before a stop, and
+//! whose answer was lost with it, is known again when it is sent once more. Kafka would refuse it for
+//! its sequence, or have the producer number anew and write again what is there already.
 
 use klamm_primitives::{Offset, ProducerEpoch, ProducerId, Sequence};
 use thiserror::Error;
@@ -63,18 +68,30 @@ pub enum SnapshotError {
 }
 
 impl SnapshotEntry {
-    pub(super) fn of(producer_id: ProducerId, entry: &Entry) -> Self {
-        let last = entry.last_batch();
-        Self {
+    /// What is kept of a producer: each of its remembered batches, the last one last.
+    pub(super) fn of(producer_id: ProducerId, entry: &Entry) -> impl Iterator<Item = Self> {
+        let newest = Self {
             producer_id,
             producer_epoch: entry.epoch(),
-            last_sequence: entry.last_sequence(),
-            last_offset: last.map_or(Offset::UNKNOWN, |it| it.last_offset),
-            offset_delta: last.map_or(0, |it| it.offset_delta),
+            last_sequence: Sequence::NONE,
+            last_offset: Offset::UNKNOWN,
+            offset_delta: 0,
             timestamp_ms: entry.last_timestamp_ms(),
             coordinator_epoch: entry.coordinator_epoch(),
             open_transaction: entry.open_transaction(),
-        }
+        };
+        let with = move |it: &WrittenBatch| Self {
+            last_sequence: it.last_sequence,
+            last_offset: it.last_offset,
+            offset_delta: it.offset_delta,
+            ..newest
+        };
+        let older = entry.older_batches().map(move |it| Self {
+            timestamp_ms: it.timestamp_ms,
+            open_transaction: None,
+            ..with(it)
+        });
+        older.chain([entry.last_batch().map_or(newest, with)])
     }
 
     pub(super) fn to_entry(self) -> Entry {
@@ -219,12 +236,16 @@ mod tests {
         assert!(decode(&[bytes, vec![0]].concat()).is_err());
     }
 
+    fn of(producer_id: ProducerId, entry: &Entry) -> Vec<SnapshotEntry> {
+        SnapshotEntry::of(producer_id, entry).collect()
+    }
+
     /// Covers LG-144, LG-145.
     #[test]
     fn a_snapshot_keeps_the_last_batch_of_each_producer() {
         let [first, second] = golden();
         for kept in [first, second] {
-            assert_eq!(SnapshotEntry::of(kept.producer_id, &kept.to_entry()), kept);
+            assert_eq!(of(kept.producer_id, &kept.to_entry()), [kept]);
         }
         let last = *first.to_entry().last_batch().unwrap();
         assert_eq!(last.first_sequence(), Sequence::new(39));
@@ -239,6 +260,6 @@ mod tests {
         };
         let entry = markers_alone.to_entry();
         assert_eq!(entry.last_batch(), None);
-        assert_eq!(SnapshotEntry::of(first.producer_id, &entry), markers_alone);
+        assert_eq!(of(first.producer_id, &entry), [markers_alone]);
     }
 }

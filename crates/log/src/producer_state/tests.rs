@@ -352,6 +352,37 @@ fn lg_161_a_lower_coordinator_epoch_is_noted_from_replication_alone() {
     assert_eq!(states.get(id(1)).unwrap().coordinator_epoch(), 8);
 }
 
+/// Covers LG-144: the last of a producer's entries is its last batch, which is the one that counts
+/// where only one is looked for.
+#[test]
+fn a_snapshot_brings_back_the_batches_that_may_be_sent_once_more() {
+    let mut states = ProducerStates::default();
+    let sent: Vec<_> = (0..7).map(|n| batch(1, 2, n, i64::from(n), 1)).collect();
+    for batch in &sent {
+        write(&mut states, Origin::Client, *batch).unwrap();
+    }
+    write(&mut states, Origin::Client, batch(2, 0, 0, 7, 1)).unwrap();
+    let kept = states.to_snapshot();
+    let ends: Vec<_> = kept
+        .iter()
+        .map(|it| (it.producer_id, it.last_sequence.get()))
+        .collect();
+    let expected = [2, 3, 4, 5, 6].map(|sequence| (id(1), sequence));
+    assert_eq!(ends[..5], expected);
+    assert_eq!(ends[5..], [(id(2), 0)]);
+    let back = ProducerStates::from_snapshot(&kept, states.end_offset(), 1000, DAY_MS);
+    assert_eq!(back.to_snapshot(), kept);
+    for known in [&states, &back] {
+        let written = |n| {
+            let sequence = Sequence::new(n);
+            let entry = known.get(id(1)).unwrap();
+            entry.written(sequence, sequence).map(|it| it.last_offset)
+        };
+        assert_eq!((written(1), written(2)), (None, Some(Offset::new(2))));
+        assert_eq!(written(6), Some(Offset::new(6)));
+    }
+}
+
 /// Covers LG-150, LG-162, B4.4.
 #[test]
 fn a_snapshot_brings_back_sequences_epochs_and_open_transactions() {

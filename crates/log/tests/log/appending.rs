@@ -234,6 +234,15 @@ fn duplicates_are_told_as_their_first_append() {
     }
     assert_eq!(bed.content(&log_file(0)), log);
     assert_eq!(bed.log.log_end(), index);
+
+    // All of them may have lost their answers to a stop.
+    let mut bed = bed.reopen();
+    for (batch, first) in batches.iter().zip(&first) {
+        let again = bed.append(batch);
+        assert!(again.is_duplicate);
+        assert_eq!(again.first_offset, first.first_offset);
+    }
+    assert_eq!(bed.log.log_end(), index);
 }
 
 /// Covers LG-137, LG-133.
