@@ -41,9 +41,9 @@ impl<D: Disk> Flush<D> {
     /// error.
     ///
     /// # Errors
-    /// Where no descriptor is left ([`DiskErrorKind::TooManyFiles`]), or no memory to open a file
-    /// ([`DiskOperation::Open`] and [`DiskErrorKind::NoMemory`]), no sync has failed: hand it back
-    /// by [`Log::put_off`], and another flush may do it all.
+    /// Where no descriptor is left ([`DiskErrorKind::TooManyFiles`]), or memory or room for anything
+    /// but a sync ([`DiskErrorKind::NoMemory`], [`DiskErrorKind::Full`]), no sync has failed: hand it
+    /// back by [`Log::put_off`], and another flush may do it all.
     /// After any other what is durable is unknown, and must not be tried again: tell the log by
     /// [`Log::fail`].
     pub fn run(&self) -> Result<(), DiskError> {
@@ -78,10 +78,14 @@ impl<D: Disk> Flush<D> {
 }
 
 /// Whether a flush was given up before a sync could fail. No sync wants for descriptors, so that
-/// these were wanting to open a file or a directory; but it may want for memory.
+/// these were wanting to open a file or a directory; but it may want for memory or room. What a flush
+/// writes is index entries alone, and those that find no room wait in memory.
 pub(crate) fn is_put_off(error: &DiskError) -> bool {
-    let opens_nothing = error.kind() == DiskErrorKind::TooManyFiles;
-    opens_nothing || error.operation() == DiskOperation::Open && error.is_shortage()
+    let is_sync = matches!(
+        error.operation(),
+        DiskOperation::Sync | DiskOperation::SyncDir
+    );
+    error.kind() == DiskErrorKind::TooManyFiles || !is_sync && error.may_pass()
 }
 
 /// What the flushes of one log have to know of each other.
@@ -173,8 +177,8 @@ impl<D: Disk> Log<D> {
         self.recovery_point = self.recovery_point.max(flush.up_to);
     }
 
-    /// Takes back a flush that could not be done for want of descriptors or of memory to open a
-    /// file: the next one will do its work as well.
+    /// Takes back a flush that could not be done for want of something before any sync failed: the
+    /// next one will do its work as well.
     pub fn put_off(&mut self, flush: &Flush<D>) {
         let snapshots = flush.snapshots.iter().map(|it| it.0);
         self.snapshots.not_synced(snapshots);
@@ -188,7 +192,7 @@ impl<D: Disk> Log<D> {
     ///
     /// # Errors
     /// [`FlushError`]; after one of the disk the log has failed, unless it could only not be done
-    /// for want of descriptors or of memory to open a file.
+    /// for want of descriptors, memory or room.
     pub fn flush(&mut self) -> Result<(), FlushError> {
         let Some(flush) = self.begin_flush()? else {
             return Ok(());

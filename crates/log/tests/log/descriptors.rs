@@ -217,6 +217,34 @@ fn a_flush_is_put_off_where_it_is_an_opening_that_wants_for_memory() {
     }
 }
 
+/// Recovery on a full disk leaves indexes in memory, which a flush finds unwritten; that is no sync
+/// that has failed, and neither is one of the log file that comes before.
+#[test]
+fn a_flush_is_put_off_while_recovered_indexes_find_no_room() {
+    let mut bed = Bed::new(small());
+    bed.fill(30);
+    let disk = bed.disk.crash(Crash::Kill);
+    let is_index = |path: &Path| path.to_string_lossy().ends_with("index");
+    for operation in [DiskOperation::Write, DiskOperation::Open] {
+        let full = Fault::on(operation).where_path(is_index);
+        disk.inject(full.failing_with(DiskErrorKind::Full).always());
+    }
+    let (mut log, _) = open(&disk, small(), &unclean(0)).unwrap();
+    assert!(log.segment_count() > 2);
+    for _ in 0..2 {
+        let refused = log.flush();
+        match refused {
+            Err(FlushError::Disk(error)) => assert_eq!(error.kind(), DiskErrorKind::Full),
+            other => panic!("{other:?}"),
+        }
+        assert!(!log.is_failed());
+        assert_eq!(log.recovery_point(), offset(0));
+    }
+    disk.clear_faults();
+    log.flush().unwrap();
+    assert_eq!(log.recovery_point(), offset(30));
+}
+
 /// What was aborted is noted with the marker, or neither is there.
 #[test]
 fn an_aborted_transaction_is_noted_or_its_marker_refused() {
