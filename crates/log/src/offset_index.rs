@@ -200,29 +200,14 @@ impl<D: Disk> OffsetIndex<D> {
         self.entries.trim()
     }
 
-    /// Whether there is a file.
-    pub(crate) fn has_file(&self) -> bool {
-        self.entries.has_file()
+    /// Its entries on disk.
+    pub(crate) fn file(&self) -> &EntryFile<D, ENTRY_LEN> {
+        &self.entries
     }
 
-    /// Whether the file was changed and not synced since.
-    pub(crate) fn is_dirty(&self) -> bool {
-        self.entries.is_dirty()
-    }
-
-    /// Says that the file was changed before it was opened here, and not synced since.
-    pub(crate) fn set_dirty(&mut self) {
-        self.entries.set_dirty();
-    }
-
-    /// Whether the file is not as the index is.
-    pub(crate) fn differs_from_file(&self) -> bool {
-        self.entries.differs_from_file()
-    }
-
-    /// Closes the file. It is opened when it is needed next.
-    pub(crate) fn close_file(&mut self) {
-        self.entries.close_file();
+    /// The same, to change.
+    pub(crate) fn file_mut(&mut self) -> &mut EntryFile<D, ENTRY_LEN> {
+        &mut self.entries
     }
 
     /// Says that the file has another name by now.

@@ -363,10 +363,10 @@ impl<D: Disk> Segment<D> {
             if largest.timestamp_ms != NO_TIMESTAMP {
                 it.time.append_if_later(largest)?;
             }
-            if !is_empty || it.offset.has_file() {
+            if !is_empty || it.offset.file().has_file() {
                 it.offset.trim()?;
             }
-            if !is_empty || it.time.has_file() {
+            if !is_empty || it.time.file().has_file() {
                 it.time.trim()?;
             }
             Ok(())

@@ -27,16 +27,18 @@ pub(crate) struct Indexes<D: Disk> {
 impl<D: Disk> Indexes<D> {
     /// Whether a file was changed and not synced since.
     pub(super) fn is_dirty(&self) -> bool {
-        self.offset.is_dirty() || self.time.is_dirty() || self.transaction.is_dirty()
+        self.offset.file().is_dirty() || self.time.file().is_dirty() || self.transaction.is_dirty()
     }
 
     /// The indexes with their files closed, if those are not as the indexes are, or an empty one would
     /// be missed; otherwise they are as well opened anew.
     pub(super) fn closed(mut self, segment_is_empty: bool) -> Option<Self> {
-        let is_missed = !segment_is_empty && !self.offset.has_file();
-        let differ = self.offset.differs_from_file() || self.time.differs_from_file() || is_missed;
-        self.offset.close_file();
-        self.time.close_file();
+        let is_missed = !segment_is_empty && !self.offset.file().has_file();
+        let differ = self.offset.file().differs_from_file()
+            || self.time.file().differs_from_file()
+            || is_missed;
+        self.offset.file_mut().close_file();
+        self.time.file_mut().close_file();
         self.transaction.let_go();
         differ.then_some(self)
     }
@@ -163,8 +165,8 @@ impl<D: Disk> Segment<D> {
         let time = TimeIndex::open(disk.clone(), path(FileContent::TimeIndex), base, bytes);
         let (mut offset, mut time) = (offset?, time?);
         if self.owes_index_sync.load(Ordering::Acquire) {
-            offset.set_dirty();
-            time.set_dirty();
+            offset.file_mut().set_dirty();
+            time.file_mut().set_dirty();
         }
         Ok(Indexes {
             offset,
