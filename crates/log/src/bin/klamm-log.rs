@@ -79,17 +79,18 @@ fn depth(records: bool) -> Depth {
 
 fn check(directory: &Path, depth: Depth, out: &mut impl Write) -> Ended {
     let report = klamm_log::check(&RealDisk, directory, depth)?;
-    // A directory of partitions, say, is not to be called good unread.
     let metadata = directory.join("partition.metadata");
     if report.segments.is_empty() && RealDisk.metadata(&metadata).is_err() {
-        return Err(format!(
-            "{} has no segments; what is wanted is the directory of one partition",
-            directory.display()
-        )
-        .into());
+        return Err(no_segments(directory));
     }
     write_report(&report, out)?;
     Ok(if report.is_good() { GOOD } else { PROBLEMS })
+}
+
+/// A directory of partitions, say, is not to be called good unread, nor to be made a log.
+fn no_segments(directory: &Path) -> Box<dyn std::error::Error> {
+    let directory = directory.display();
+    format!("{directory} has no segments; what is wanted is the directory of one partition").into()
 }
 
 fn write_report(report: &Report, out: &mut impl Write) -> io::Result<()> {
@@ -146,7 +147,7 @@ fn repair(directory: &Path, out: &mut impl Write) -> Ended {
         .segments
         .is_empty()
     {
-        return Err(format!("{} has no segments", directory.display()).into());
+        return Err(no_segments(directory));
     }
     let lock = directory.parent().unwrap_or(Path::new("")).join(".lock");
     let _held = match RealDisk.metadata(&lock) {
