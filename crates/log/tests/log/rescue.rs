@@ -1,8 +1,10 @@
 //! What recovery takes out of a log and keeps in files beside it: good batches behind damage, and
 //! segments behind a hole.
 
+use std::path::Path;
+
 use klamm_io::sim::{Crash, Fault, SimDisk};
-use klamm_io::{Disk, DiskErrorKind, DiskOperation};
+use klamm_io::{Disk, DiskErrorKind, DiskFile, DiskOperation, OpenMode};
 use klamm_log::{CleanupPolicy, DiskFailure as _, LogConfig};
 
 use crate::support::{
@@ -186,5 +188,108 @@ fn a_segment_behind_a_hole_is_removed_unless_the_log_is_compacted() {
         let (log, opening) = open(config, point);
         assert_eq!(log.log_end_offset(), offset(45));
         assert!(opening.segments_removed.is_empty());
+    }
+}
+
+/// With space reserved a log ends in zeros, which nobody misses. A page of zeros in its middle was
+/// never written, and what is behind it was: it is damage like any other.
+#[test]
+fn good_batches_behind_zeros_are_kept_where_space_is_reserved() {
+    let config = LogConfig {
+        preallocate: true,
+        segment_bytes: 1 << 20,
+        ..small()
+    };
+    let mut bed = Bed::new(config.clone());
+    bed.fill(10);
+    let whole = bed.content(&log_file(0));
+    assert_eq!(whole.len(), 1 << 20);
+    let batch_len = usize::try_from(bed.log.size()).unwrap() / 10;
+    let at = 4 * batch_len;
+    let recovered = |bytes: &[u8]| {
+        let bed = Bed {
+            log: open_clean(&SimDisk::new(0), small()).unwrap().0,
+            disk: bed.disk.crash(Crash::Kill),
+        };
+        bed.overwrite(&log_file(0), bytes);
+        let (log, opening) = open(&bed.disk, config.clone(), &unclean(0)).unwrap();
+        assert_eq!(log.log_end_offset(), offset(4));
+        assert_eq!(bed.content(&log_file(0)), &bytes[..at]);
+        (bed, opening)
+    };
+    let mut zeroed = whole.clone();
+    zeroed[at..at + batch_len].fill(0);
+    let (bed, opening) = recovered(&zeroed);
+    let [saved] = &opening.saved[..] else {
+        panic!("{opening:?}")
+    };
+    assert_eq!((saved.batches, saved.first_offset), (5, offset(5)));
+    let name = saved.path.file_name().unwrap().to_str().unwrap();
+    assert_eq!(bed.content(name), &zeroed[at..]);
+    assert_eq!(opening.cut.unwrap().position as usize, at);
+
+    // What is no good batch is not worth a file, and is told all the same.
+    zeroed[at + batch_len..].fill(0);
+    *zeroed.last_mut().unwrap() = 1;
+    let (bed, opening) = recovered(&zeroed);
+    assert_eq!((opening.saved.len(), opening.cut.is_some()), (0, true));
+    assert!(bed.files().iter().all(|name| !name.contains("cut")));
+}
+
+/// Covers C089: the hole that a cut leaves would be compaction's to the next opening, which
+/// serves what is behind one. So what is behind is gone before there is one.
+#[test]
+fn no_crash_of_a_recovery_has_a_compacted_log_serve_what_is_behind_damage() {
+    let mut bed = Bed::new(small());
+    bed.fill(45);
+    assert_eq!(bed.segments(), [0, 13, 26, 39]);
+    let mut damaged = bed.content(&log_file(13));
+    let batch_len = damaged.len() / 13;
+    let at = 7 * batch_len;
+    damaged[at + batch_len - 1] ^= 0x40;
+    bed.overwrite(&log_file(13), &damaged);
+    let kept = [
+        damaged[at..].to_vec(),
+        bed.content(&log_file(26)),
+        bed.content(&log_file(39)),
+    ];
+    for name in bed.files() {
+        let file = bed.disk.open(&Bed::path(&name), OpenMode::ReadWrite);
+        file.unwrap().sync_data().unwrap();
+    }
+    for directory in ["/", "/data", "/data/topic-0"] {
+        bed.disk.sync_dir(Path::new(directory)).unwrap();
+    }
+    let config = LogConfig {
+        cleanup_policy: CleanupPolicy::COMPACT,
+        ..small()
+    };
+    for passed in 0.. {
+        let mut is_done = false;
+        for crash in [
+            Crash::Kill,
+            Crash::PowerLossLosingAll,
+            Crash::PowerLoss { seed: passed },
+            Crash::PowerLoss { seed: !passed },
+        ] {
+            let disk = bed.disk.crash(Crash::Kill);
+            disk.inject(Fault::on_any().after(passed).cutting_power());
+            is_done = open(&disk, config.clone(), &unclean(0)).is_ok();
+            let disk = disk.crash(crash);
+            let (log, _) = open(&disk, config.clone(), &unclean(0)).unwrap();
+            let found = read_offsets(&log.reader(), 0);
+            assert_eq!(found, all(0..20), "{crash:?} at call {passed}");
+            let after = Bed { disk, log };
+            let files = after.files();
+            let cut = files.iter().filter(|name| name.contains(".cut-20"));
+            let cut: Vec<_> = cut.map(|name| after.content(name)).collect();
+            for kept in &kept {
+                assert!(cut.contains(kept), "{crash:?} at call {passed}");
+            }
+        }
+        if is_done {
+            assert!(passed > 20, "{passed}");
+            break;
+        }
     }
 }
