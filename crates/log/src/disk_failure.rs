@@ -144,7 +144,7 @@ impl DiskFailure for OpenError {
             Self::Disk(error) => Some(error),
             Self::SmallFile(error) => error.disk_error(),
             Self::Segment(error) => error.disk_error(),
-            Self::TailLost { .. } | Self::TooLarge { .. } => None,
+            Self::TailLost { .. } | Self::TooLarge { .. } | Self::Stopped => None,
         }
     }
 }

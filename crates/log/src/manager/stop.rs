@@ -30,9 +30,11 @@ impl<D: Disk> LogManager<D> {
     /// directories go. `broker_epoch` is kept in the mark.
     ///
     /// Stop [`Durability`](crate::Durability) and [`Housekeeping`](crate::Housekeeping) first.
-    /// From here on nothing is found; logs that somebody still has refuse changes. Stopping twice
+    /// A partition that is just being recovered by [`LogManager::create`] is left where its recovery
+    /// is, and its directory without a mark. From here on nothing is found; logs that somebody still has refuse changes. Stopping twice
     /// is harmless. Without it, dropping the manager is a crash.
     pub fn stop(&self, broker_epoch: BrokerEpoch) -> Stopped {
+        self.late.end();
         let _changing = self.changing.lock();
         let logs = std::mem::take(&mut *self.logs.write());
         let mut by_directory: HashMap<_, Vec<_>> = HashMap::new();

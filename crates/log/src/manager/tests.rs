@@ -3,10 +3,12 @@
 mod compact;
 mod create_and_delete;
 mod durability;
+mod late;
 mod reading;
 mod start;
 mod stop;
 mod support;
 mod threads;
 mod truncate;
+mod twice;
 mod upkeep;

@@ -178,22 +178,6 @@ fn lg_197_a_directory_that_is_no_partitions_stops_the_start() {
 }
 
 #[test]
-fn lg_013_a_partition_in_two_directories_stops_the_start() {
-    let disk = SimDisk::new(1);
-    let bench = Bench::of(&["/a", "/b"]);
-    drop(bench.open(&disk));
-    for path in ["/a/clicks-3", "/b/clicks-3"] {
-        disk.create_dir_all(Path::new(path)).unwrap();
-    }
-    let refused = bench.try_open(&disk).err().unwrap();
-    let StartError::Twice { first, second } = refused else {
-        panic!("{refused}");
-    };
-    assert_eq!(first, PathBuf::from("/a/clicks-3"));
-    assert_eq!(second, PathBuf::from("/b/clicks-3"));
-}
-
-#[test]
 fn lg_193_a_directory_that_cannot_be_read_is_offline_and_the_others_are_served() {
     let operations = [
         DiskOperation::CreateDir,
