@@ -24,10 +24,15 @@ use crate::partition_metadata;
 #[derive(Debug, Error)]
 pub enum CreateError {
     /// It is there, and belongs to another topic of the same name.
-    #[error("{partition} belongs to topic id {found}, not {expected}")]
+    #[error(
+        "{path}/partition.metadata says topic id {found}, and the topic has {expected}: these are \
+         records of another topic of that name; move the directory out of the log directory, or, if \
+         they are this topic's all the same, stop the broker and put {expected} into the file",
+        path = path.display()
+    )]
     InconsistentTopicId {
-        /// The partition.
-        partition: TopicPartition,
+        /// The partition's directory.
+        path: PathBuf,
         /// The id that it has.
         found: TopicId,
         /// The id that was asked for.
@@ -110,7 +115,7 @@ impl<D: Disk> LogManager<D> {
         match (log.topic_id(), topic_id) {
             (Some(found), Some(expected)) if found != expected => {
                 Err(CreateError::InconsistentTopicId {
-                    partition: log.partition().clone(),
+                    path: log.directory().path_of(log.partition()),
                     found,
                     expected,
                 })

@@ -3,6 +3,7 @@
 mod compact;
 mod create_and_delete;
 mod durability;
+mod in_the_way;
 mod late;
 mod reading;
 mod start;
