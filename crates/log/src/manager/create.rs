@@ -65,7 +65,8 @@ impl<D: Disk> LogManager<D> {
     /// The log of a partition, made where it is missing: in the directory with the fewest
     /// partitions, and where that fails in the one after. A directory in which it fails goes
     /// offline, unless it is only full. One that is there, and could not be opened at the start
-    /// because something was wanting, is opened and recovered now, which may take long.
+    /// because something was wanting, is opened and recovered now, which may take long and which
+    /// nobody waits for but who asks for the same one.
     ///
     /// `config` and `now_ms` (Unix time) are for a new one. The topic's id is on disk before the
     /// first record can be; a log that had none gets this one. While a directory is
