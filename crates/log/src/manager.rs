@@ -54,8 +54,8 @@ use crate::partition_log::PartitionLog;
 /// Shared by all threads behind an `Arc`. Looking up a log takes a short lock and never waits for
 /// the disk. Making, deleting and checkpointing happen one at a time, and block on the disk.
 ///
-/// Lock order: what belongs to late openings, `changing`, then one log, then any of the others, which are held for copying
-/// alone. No lock is held while an event is told.
+/// Lock order: what belongs to late openings, `changing`, then one log, then any of the others,
+/// which are held for copying alone. No lock is held while an event is told.
 pub struct LogManager<D: Disk> {
     options: ManagerOptions,
     directories: Vec<Arc<LogDirectory<D>>>,
