@@ -45,7 +45,7 @@ pub(crate) fn round_trips(options: &Options) -> Result<RoundTrips> {
 
     let mut latencies = Latencies::new()?;
     let beat = Beat::new(options.rate);
-    for index in 0..options.records.records {
+    for index in 0..options.records.count {
         beat.wait(index);
         let sent = Instant::now();
         stream.write_all(&frame)?;
