@@ -308,7 +308,10 @@ impl<'a, D: Disk, T> Applying<'a, D, T> {
             retries.remove(name);
             return true;
         }
-        let added = retries.add(name, self.now.instant);
+        let added = match taken {
+            Err(NotTaken::PutOff) => retries.add(name, self.now.instant),
+            _ => retries.add_failed(name, self.now.instant),
+        };
         drop(retries);
         if let Some(waker) = added.wakes {
             waker.wake();
