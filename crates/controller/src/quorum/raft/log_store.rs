@@ -517,7 +517,9 @@ fn batch_of(
     let key = EntryKey { durable, term }.encode();
     let buffer = Vec::with_capacity(value.len() + BATCH_OVERHEAD_MAX);
     let mut builder = RecordBatchBuilder::new(BatchOptions::default(), buffer);
-    let appended = builder.append(now_ms, Some(&key), Some(&value), &[]);
+    // Only people read it, and records know no time before 1970.
+    let timestamp_ms = now_ms.max(0);
+    let appended = builder.append(timestamp_ms, Some(&key), Some(&value), &[]);
     appended.map_err(|error| make(&error))?;
     builder.close(codecs).map_err(|error| make(&error))?;
     let batch = RecordBatch::parse(builder.into_bytes().map_err(|error| make(&error))?)?;
