@@ -304,7 +304,7 @@ mod tests {
         // There is not enough for all of it.
         assert!(second.relieve(&error(DiskErrorKind::Full), 1 << 19));
         let other = disk.open(Path::new("/data/other"), OpenMode::CreateNew);
-        other.unwrap().write_all_at(&[1; 300 << 10], 0).unwrap();
+        other.unwrap().write_all_at(&vec![1; 300 << 10], 0).unwrap();
         second.refill();
         assert!(!second.is_whole());
         assert_eq!(second.held, RESERVE_LEN - (1 << 19));
