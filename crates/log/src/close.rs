@@ -68,6 +68,10 @@ impl<D: Disk> Log<D> {
                 Err(FlushError::Disk(error)) => return Err(error.into()),
             }
         }
+        // Whoever read an idle log has opened the file of this one, which the log itself has, too.
+        if self.active.segment.is_open() {
+            self.let_go_of_active();
+        }
         let mut segments = self.shared.segments.write();
         for segment in segments.values_mut().filter(|it| it.is_open()) {
             *segment = Arc::new(segment.let_go());
