@@ -1,7 +1,8 @@
 //! [`Broker`]: all the parts of a broker, from the start to the end.
 
 mod addresses;
-mod departures;
+mod connections;
+mod descriptors;
 mod health;
 mod owner;
 mod storage;
@@ -18,13 +19,14 @@ use klamm_io::{Clock, Disk, DiskErrorKind, Net};
 use klamm_network::{Handler, HandlerPool, Server};
 use klamm_primitives::Uuid;
 use klamm_replica::{
-    FileBudget, IsrProposal, IsrProposer, ReplicaManager, ReplicaOptions, ReplicaWiring, Waiting,
+    IsrProposal, IsrProposer, ReplicaManager, ReplicaOptions, ReplicaWiring, Waiting,
 };
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tracing::{error, info};
 
-use self::departures::Departures;
+use self::connections::Connections;
+use self::descriptors::{Descriptors, OfPartitions};
 use self::health::Health;
 use self::storage::{EventReceiver, Storage};
 use crate::handlers::Handlers;
@@ -60,8 +62,8 @@ impl<N: Net, D: Disk, C: Clock> Broker<N, D, C> {
         // First what is most often wrong, and costs nothing to undo.
         let config = addresses::server_config(&machine, &settings).await?;
         let (net, clock) = (machine.net.clone(), machine.clock.clone());
-        let departures = Departures::new();
-        let observer = Arc::clone(&departures);
+        let connections = Connections::new();
+        let observer = Arc::clone(&connections);
         let server = Server::open(net, clock, config, observer)?;
 
         owner::check_node(&machine, &settings)?;
@@ -86,7 +88,7 @@ impl<N: Net, D: Disk, C: Clock> Broker<N, D, C> {
             machine.clock.clone(),
         );
         let node = Arc::new(Node::new(NodeParts {
-            replicas: replicas(&machine, &settings, &storage, &image),
+            replicas: replicas(&machine, &settings, &storage, &image, &connections),
             clock: machine.clock.clone(),
             controller: controller.handle(),
             runtime: Handle::current(),
@@ -96,7 +98,7 @@ impl<N: Net, D: Disk, C: Clock> Broker<N, D, C> {
         }));
         // Nobody else sets it.
         _ = receiver.set(Arc::downgrade(&node));
-        departures.begin(&node);
+        connections.begin(&node);
 
         let handler: Arc<dyn Handler<D::File>> = Arc::new(Handlers {
             node: Arc::clone(&node),
@@ -269,6 +271,7 @@ fn replicas<N, D: Disk, C: Clock, T>(
     settings: &Arc<Settings>,
     storage: &Storage<D>,
     image: &MetadataImage,
+    connections: &Arc<Connections<D, C>>,
 ) -> ReplicaManager<D, T> {
     let options = ReplicaOptions {
         lag_max: settings.replication.lag_max,
@@ -283,24 +286,12 @@ fn replicas<N, D: Disk, C: Clock, T>(
     let empty = Arc::new(MetadataImage::new(image.cluster_id().clone()));
     let replicas = ReplicaManager::new(&options, wiring, empty, machine.clock.now());
     match machine.open_files_max {
-        Some(files_max) => replicas.within(Box::new(Files {
-            files_max,
+        Some(max) => replicas.within(Box::new(OfPartitions {
+            descriptors: Descriptors::new(max),
             open: machine.open_files,
+            connections: Arc::clone(connections),
         })),
         None => replicas,
-    }
-}
-
-/// Leaves a quarter of the files that may be open to connections.
-struct Files {
-    files_max: u64,
-    open: fn() -> Option<u64>,
-}
-
-impl FileBudget for Files {
-    fn is_spent(&self) -> bool {
-        let of_partitions = self.files_max - self.files_max / 4;
-        (self.open)().is_some_and(|open| open >= of_partitions)
     }
 }
 
