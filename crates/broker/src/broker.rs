@@ -10,6 +10,7 @@ mod tasks;
 
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use klamm_controller::{
     Controller, ControllerOptions, MetadataImage, OpenQuorumError, Quorum, RaftOptions, RaftQuorum,
@@ -23,7 +24,7 @@ use klamm_replica::{
 };
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
-use tracing::{error, info};
+use tracing::{error, info, warn};
 
 use self::connections::Connections;
 use self::descriptors::{Descriptors, OfPartitions};
@@ -35,6 +36,10 @@ use crate::node::{Node, NodeParts};
 use crate::settings::{Settings, topics};
 use crate::start_error::StartError;
 use crate::topic_configs::TopicConfigs;
+
+/// How long a stop waits for answers to be made and taken: what appends wait for takes far less, and
+/// whoever stops a broker gives it some ten seconds for all.
+const ANSWERING_MAX: Duration = Duration::from_secs(3);
 
 /// A broker that serves, with the controller of its cluster of one.
 ///
@@ -59,15 +64,19 @@ impl<N: Net, D: Disk, C: Clock> Broker<N, D, C> {
     /// [`StartError`]; nothing is left running.
     pub async fn start(machine: Machine<N, D, C>, settings: Settings) -> Result<Self, StartError> {
         let settings = Arc::new(settings);
-        // First what is most often wrong, and costs nothing to undo.
+        // First all that may be wrong with what it is told and finds: nothing has been made then
+        // that would have to be undone.
         let config = addresses::server_config(&machine, &settings).await?;
+        let limits = config.limits.clone();
         let (net, clock) = (machine.net.clone(), machine.clock.clone());
         let connections = Connections::new();
         let observer = Arc::clone(&connections);
         let server = Server::open(net, clock, config, observer)?;
-
+        server.set_limits(limits).await?;
         owner::check_node(&machine, &settings)?;
         let cluster_id = storage::cluster_id(&machine, &settings)?;
+        owner::check_contents(&machine, &settings, &cluster_id)?;
+
         let quorum = Arc::new(open_quorum(&machine, &settings, &cluster_id).await?);
         let health = Arc::new(Health::new(settings.logs.directories.len()));
         let receiver: EventReceiver<D, C> = Arc::new(OnceLock::new());
@@ -205,10 +214,18 @@ impl<N: Net, D: Disk, C: Clock> Broker<N, D, C> {
         }
     }
 
-    /// Closes all connections, ends all threads and tasks, and closes the logs, so that the next
-    /// start need not read them through.
-    pub async fn stop(self) {
+    /// Answers what has been asked by now, for three seconds at most, then closes all connections,
+    /// ends all threads and tasks, and closes the logs, so that the next start need not read them
+    /// through. Who asked for records that are not there is not waited for.
+    pub async fn stop(mut self) {
         self.node.replicas.stop_taking();
+        let connections = self.server.finish(ANSWERING_MAX).await;
+        if connections > 0 {
+            warn!(
+                connections,
+                "closing connections with requests that are not answered"
+            );
+        }
         self.server.stop().await;
         for task in self.tasks {
             task.abort();
