@@ -76,6 +76,8 @@ pub(crate) struct Connection<S, C, F> {
     outgoing: Outgoing<F>,
     /// What is in the way of reading on.
     holdup: Holdup<F>,
+    /// Nothing is waited for but what the socket has already.
+    is_finishing: bool,
     timer: Option<Timer>,
     last_traffic: Instant,
     letters: Vec<Letter<F>>,
@@ -161,6 +163,7 @@ where
                 in_memory_line: None,
                 lease: None,
             },
+            is_finishing: false,
             timer: None,
             last_traffic: clock.now(),
             letters: Vec::new(),
@@ -272,6 +275,7 @@ where
                 }
                 _ if outcome.is_err() => {}
                 Letter::Stop => outcome = Err(End::Stopped),
+                Letter::Finish => outcome = self.finish(now, context),
                 Letter::Parked(turn, parked) => {
                     outcome = self.handle(now, Event::Parked(turn, parked), context);
                 }
