@@ -1,7 +1,7 @@
 //! Recovering a log after an unclean stop: every segment from the recovery point on, up to where
 //! the log breaks off.
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -53,10 +53,11 @@ enum Holds {
 
 impl<D: Disk> Recovery<'_, D> {
     /// Reads the segments through and cuts the log where it breaks off. Returns where it ends,
-    /// and what is known of the producers there. `recovered_one` is called after each segment.
+    /// and what is known of the producers there. `recovered_one` is called after each segment,
+    /// and may end it there.
     pub(crate) fn run(
         mut self,
-        recovered_one: &dyn Fn(),
+        recovered_one: &dyn Fn() -> ControlFlow<()>,
     ) -> Result<(Place, ProducerStates), OpenError> {
         let first = self.first_suspect();
         let trusted: Vec<_> = self
@@ -91,7 +92,9 @@ impl<D: Disk> Recovery<'_, D> {
             };
             let mut recovered = recover(&segment, self.config, trust, self.epochs, &mut producers)?;
             self.opening.segments_recovered += 1;
-            recovered_one();
+            if recovered_one().is_break() {
+                return Err(OpenError::Stopped);
+            }
             next = self.follower_of(base_offset);
             if let Some(damage) = &mut recovered.damage
                 && let DamageKind::OutOfReach(first) = damage.kind
