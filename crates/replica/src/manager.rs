@@ -184,6 +184,13 @@ impl<D: Disk, T> ReplicaManager<D, T> {
         self.hosted.load().get(partition)?.status()
     }
 
+    /// Whether a partition should be here and its log cannot be used, for good or for now. Cheap: it
+    /// is asked for each partition that clients are told of.
+    pub fn is_offline(&self, partition: &TopicPartition) -> bool {
+        let hosted = self.hosted.load();
+        hosted.get(partition).is_some_and(|it| it.is_offline())
+    }
+
     /// How many partitions are hosted, also those whose logs cannot be used.
     pub fn partition_count(&self) -> usize {
         self.hosted.load().len()

@@ -308,7 +308,10 @@ impl<'a, D: Disk, T> Applying<'a, D, T> {
             retries.remove(name);
             return true;
         }
-        let added = retries.add(name, self.now.instant);
+        let added = match taken {
+            Err(NotTaken::PutOff) => retries.add(name, self.now.instant),
+            _ => retries.add_failed(name, self.now.instant),
+        };
         drop(retries);
         if let Some(waker) = added.wakes {
             waker.wake();
@@ -330,14 +333,14 @@ impl<'a, D: Disk, T> Applying<'a, D, T> {
             return Err(NotTaken::LogLost);
         }
         let log = match self.made.remove(name) {
-            Some(made) => made?,
+            Some(made) => made,
             None if logs.get(name).is_none() && !self.may_make() => return Err(NotTaken::PutOff),
-            None => {
-                let made = logs.create(name, topic_id(topic), &settings.log, self.now.unix_ms);
-                self.is_short |= is_short(&made);
-                made?
-            }
+            None => self.make_log(name, topic, settings),
         };
+        let log = match log {
+            Err(error) if self.makes_way(name, &error) => self.make_log(name, topic, settings),
+            made => made,
+        }?;
         {
             // One that was there already may have been opened with others.
             let mut log = log.lock();
@@ -365,6 +368,33 @@ impl<'a, D: Disk, T> Applying<'a, D, T> {
         Ok(became)
     }
 
+    fn make_log(
+        &mut self,
+        name: &TopicPartition,
+        topic: &TopicImage,
+        settings: &TopicSettings,
+    ) -> Result<Arc<PartitionLog<D>>, CreateError> {
+        let logs = &self.manager.logs;
+        let made = logs.create(name, topic_id(topic), &settings.log, self.now.unix_ms);
+        self.is_short |= is_short(&made);
+        made
+    }
+
+    /// Whether what kept the partition from being made was a deleted topic of the same name, whose
+    /// log could not be opened when it should have gone, and is gone now.
+    fn makes_way(&self, name: &TopicPartition, error: &CreateError) -> bool {
+        let (logs, now) = (&self.manager.logs, self.now.instant);
+        let was_deleted = |id| self.image.deleted_topics().any(|it| it == id);
+        let deleted = match error {
+            CreateError::InconsistentTopicId { found, .. } if was_deleted(*found) => {
+                logs.delete(name, now)
+            }
+            CreateError::Unavailable { .. } => logs.delete_unserved(name, was_deleted, now),
+            _ => return false,
+        };
+        deleted.is_ok()
+    }
+
     /// A partition that is not placed here, if it was. (RE-012)
     fn let_go(&mut self, topic: &TopicImage, index: PartitionIndex) {
         let name = TopicPartition::new(topic.name.clone(), index);
@@ -383,7 +413,13 @@ impl<'a, D: Disk, T> Applying<'a, D, T> {
             .isr_check
             .lock()
             .partition_gone(partition.key());
-        match self.manager.logs.delete(&name, self.now.instant) {
+        let (logs, now) = (&self.manager.logs, self.now.instant);
+        let deleted = match logs.delete(&name, now) {
+            // Unless its files are only waiting to be opened, or make no sense.
+            Err(DeleteError::Offline) => logs.delete_unserved(&name, |id| id == topic.id, now),
+            deleted => deleted,
+        };
+        match deleted {
             Ok(()) | Err(DeleteError::NotFound) => {}
             Err(error @ DeleteError::Offline) => {
                 warn!(partition = %name, error = &error as &dyn Error, "log not deleted");
