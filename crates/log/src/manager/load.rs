@@ -97,7 +97,7 @@ impl<D: Disk> Load<D> {
         Ok((load, contents.doomed))
     }
 
-    /// Opens a partition not, as if it were not here.
+    /// Leaves a partition out, as if it were not here.
     pub(super) fn leave_out(&mut self, partition: &TopicPartition) {
         if let Some(index) = self.partitions.iter().position(|it| it == partition) {
             self.partitions.remove(index);
