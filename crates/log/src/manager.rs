@@ -15,6 +15,7 @@ mod load;
 mod open;
 mod options;
 mod stop;
+mod survey;
 #[cfg(test)]
 mod tests;
 mod truncate;
