@@ -56,7 +56,8 @@ impl<D: Disk> LogManager<D> {
     }
 
     /// Deletes a partition whose files are here and could not be opened, if they are of a topic that
-    /// `is_gone`: only the id that is among them tells that. As [`LogManager::delete`] otherwise.
+    /// `is_gone`: only the id that is among them tells that. As [`LogManager::delete`] otherwise. A
+    /// recovery of it that is under way is ended, between two segments.
     ///
     /// # Errors
     /// [`DeleteError::NotFound`] if the partition can be used, or is not here;
@@ -67,11 +68,7 @@ impl<D: Disk> LogManager<D> {
         is_gone: impl FnOnce(TopicId) -> bool,
         now: Instant,
     ) -> Result<(), DeleteError> {
-        let mut changing = self.changing.lock();
-        let path = match self.unavailable.lock().get(partition) {
-            Some(unserved) if !unserved.is_deleted() => unserved.path.clone(),
-            _ => return Err(DeleteError::NotFound),
-        };
+        let path = self.path_of_unserved(partition)?;
         let mut online = self.online_directories();
         let Some(directory) = online.find(|it| it.path_of(partition) == path).cloned() else {
             return Err(DeleteError::Offline);
@@ -79,6 +76,17 @@ impl<D: Disk> LogManager<D> {
         match partition_metadata::read(directory.disk(), &path) {
             Ok(Some(id)) if is_gone(id) => {}
             _ => return Err(DeleteError::Offline),
+        }
+        // While it is recovered its files are written to by their names, which may soon be another's.
+        self.give_up_opening(partition);
+        let mut changing = self.changing.lock();
+        if self.get(partition).is_some() {
+            // That recovery was faster.
+            drop(changing);
+            return self.delete(partition, now);
+        }
+        if self.path_of_unserved(partition)? != path {
+            return Err(DeleteError::NotFound);
         }
         // Its offsets are no more to be kept for a log that is opened later.
         directory.checkpoints().opened(partition);
@@ -96,6 +104,13 @@ impl<D: Disk> LogManager<D> {
             }
             DeleteError::Offline
         })
+    }
+
+    fn path_of_unserved(&self, partition: &TopicPartition) -> Result<PathBuf, DeleteError> {
+        match self.unavailable.lock().get(partition) {
+            Some(unserved) if !unserved.is_deleted() => Ok(unserved.path.clone()),
+            _ => Err(DeleteError::NotFound),
+        }
     }
 
     fn delete_named(

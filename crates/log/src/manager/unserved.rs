@@ -4,6 +4,7 @@ use std::error::Error;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use klamm_io::Disk;
 use klamm_primitives::TopicPartition;
@@ -39,8 +40,15 @@ enum Until<D: Disk> {
 struct Again<D: Disk> {
     directory: Arc<LogDirectory<D>>,
     options: OpenOptions,
+    turn: Arc<Turn>,
+}
+
+/// Who may open a partition late, one at a time, until it is given up.
+#[derive(Default)]
+struct Turn {
     /// Held by whoever opens it; who comes meanwhile waits. Taken before the manager's locks.
-    turn: Arc<Mutex<()>>,
+    opening: Mutex<()>,
+    is_given_up: AtomicBool,
 }
 
 impl<D: Disk> Clone for Again<D> {
@@ -130,6 +138,15 @@ impl<D: Disk> LogManager<D> {
         }
     }
 
+    /// Ends a late opening of the partition, if there is one, between two segments, and lets no other
+    /// begin. Called without locks.
+    pub(super) fn give_up_opening(&self, partition: &TopicPartition) {
+        if let Some(again) = self.again(partition) {
+            again.turn.is_given_up.store(true, Ordering::Release);
+            drop(again.turn.opening.lock());
+        }
+    }
+
     /// Whether the partition could not be opened before, and is to be by [`LogManager::open_late`].
     pub(super) fn is_to_be_opened(&self, partition: &TopicPartition) -> bool {
         self.again(partition).is_some()
@@ -158,7 +175,7 @@ impl<D: Disk> LogManager<D> {
     ) -> Option<Result<Arc<PartitionLog<D>>, CreateError>> {
         let partition = new.partition;
         let again = self.again(partition)?;
-        let _turn = again.turn.lock();
+        let _opening = again.turn.opening.lock();
         let Some(_begun) = self.late.begin() else {
             return Some(Err(CreateError::NoDirectory));
         };
@@ -169,7 +186,8 @@ impl<D: Disk> LogManager<D> {
         }
         let directory = &again.directory;
         let path = directory.path_of(partition);
-        if !directory.is_online() {
+        let is_given_up = || again.turn.is_given_up.load(Ordering::Acquire);
+        if !directory.is_online() || is_given_up() {
             return Some(Err(CreateError::Unavailable { path }));
         }
         let options = OpenOptions {
@@ -177,7 +195,7 @@ impl<D: Disk> LogManager<D> {
             ..again.options
         };
         let go_on = || {
-            if self.late.are_to_end() {
+            if self.late.are_to_end() || is_given_up() {
                 ControlFlow::Break(())
             } else {
                 ControlFlow::Continue(())
@@ -186,10 +204,6 @@ impl<D: Disk> LogManager<D> {
         let opened = directory.open_log(partition, new.config.clone(), &options, &go_on);
 
         let _changing = self.changing.lock();
-        if !self.again(partition).as_ref().is_some_and(is_it) {
-            // Nobody wants it any more; it was opened for nothing, and is as after a crash.
-            return Some(Err(CreateError::Unavailable { path }));
-        }
         let for_good = || {
             let for_good = Unserved::for_good(directory, partition);
             self.unavailable.lock().insert(partition.clone(), for_good);
@@ -206,6 +220,7 @@ impl<D: Disk> LogManager<D> {
                     Err(for_good())
                 }
             }
+            Err(OpenError::Stopped) if is_given_up() => Err(CreateError::Unavailable { path }),
             Err(OpenError::Stopped) => Err(CreateError::NoDirectory),
             Err(error) if error.takes_directory_offline() => {
                 let reason = OfflineReason::new(DirectoryWork::Opening, error);

@@ -7,13 +7,13 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use klamm_io::sim::{Fault, SimDisk};
+use klamm_io::sim::{Crash, Fault, SimDisk};
 use klamm_io::{Disk, DiskError, DiskErrorKind, DiskOperation, Entry, Metadata, OpenMode, Space};
-use klamm_primitives::{Offset, TopicPartition};
+use klamm_primitives::{Offset, TopicPartition, Uuid};
 use parking_lot::Mutex;
 
 use super::support::*;
-use crate::manager::{CreateError, LogManager};
+use crate::manager::{CreateError, DeleteError, LogManager};
 
 /// No test waits longer for what does not come.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -95,7 +95,8 @@ fn late() -> Late {
     bench.config.segment_bytes = 700;
     let name = partition("late", 0);
     let manager = bench.open(&disk);
-    let log = bench.create(&manager, &name);
+    let created = manager.create(&name, Some(Uuid::ONE), &bench.config, BEGIN_MS);
+    let log = created.unwrap();
     append(&log, COUNT);
     assert!(log.lock().segment_count() > 4);
     drop((log, manager));
@@ -176,6 +177,49 @@ fn nobody_waits_for_a_late_recovery_but_who_asks_for_that_partition() {
     assert!(!late.manager.is_unavailable(&late.name));
     append(&late.manager.get(&late.name).unwrap(), 1);
     assert!(late.manager.stop(epoch(1)).unclean.is_empty());
+}
+
+/// Its name may be another topic's right after that, and no recovery writes there by the same paths.
+#[test]
+fn a_partition_that_is_being_recovered_late_is_deleted_once_that_has_ended() {
+    let late = late();
+    thread::scope(|scope| {
+        let asking = scope.spawn(|| late.create(&late.name));
+        late.reached.lock().recv().unwrap();
+        let (tell, told) = sync_channel(1);
+        let late = &late;
+        let deleting = scope.spawn(move || {
+            let now = late.bench.now().instant;
+            let delete = |id| late.manager.delete_unserved(&late.name, |it| it == id, now);
+            let other = Uuid::from_u128(7);
+            assert_eq!(delete(other), Err(DeleteError::Offline));
+            assert_eq!(delete(Uuid::ONE), Ok(()));
+            let config = &late.bench.config;
+            let made = late
+                .manager
+                .create(&late.name, Some(other), config, BEGIN_MS);
+            let log = made.unwrap();
+            append(&log, 3);
+            tell.send(()).unwrap();
+        });
+        // It does not come before the recovery goes on.
+        assert!(told.recv_timeout(Duration::from_millis(200)).is_err());
+        late.go_on.send(()).unwrap();
+        deleting.join().unwrap();
+        let refused = asking.join().unwrap();
+        assert!(
+            matches!(refused, Err(CreateError::Unavailable { .. })),
+            "{refused:?}"
+        );
+    });
+    assert_eq!(
+        late.opened.load(Ordering::Relaxed),
+        4 + 2,
+        "made, written to"
+    );
+    let manager = late.bench.open(&late.disk.crash(Crash::Kill));
+    let log = manager.get(&late.name).unwrap();
+    assert_eq!(log.reader().offsets().log_end, Offset::new(3));
 }
 
 #[test]
