@@ -1,7 +1,8 @@
 //! [`Broker`]: all the parts of a broker, from the start to the end.
 
 mod addresses;
-mod departures;
+mod connections;
+mod descriptors;
 mod health;
 mod owner;
 mod storage;
@@ -9,6 +10,7 @@ mod tasks;
 
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use klamm_controller::{
     Controller, ControllerOptions, MetadataImage, OpenQuorumError, Quorum, RaftOptions, RaftQuorum,
@@ -18,13 +20,14 @@ use klamm_io::{Clock, Disk, DiskErrorKind, Net};
 use klamm_network::{Handler, HandlerPool, Server};
 use klamm_primitives::Uuid;
 use klamm_replica::{
-    FileBudget, IsrProposal, IsrProposer, ReplicaManager, ReplicaOptions, ReplicaWiring, Waiting,
+    IsrProposal, IsrProposer, ReplicaManager, ReplicaOptions, ReplicaWiring, Waiting,
 };
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
-use tracing::{error, info};
+use tracing::{error, info, warn};
 
-use self::departures::Departures;
+use self::connections::Connections;
+use self::descriptors::{Descriptors, OfPartitions};
 use self::health::Health;
 use self::storage::{EventReceiver, Storage};
 use crate::handlers::Handlers;
@@ -33,6 +36,10 @@ use crate::node::{Node, NodeParts};
 use crate::settings::{Settings, topics};
 use crate::start_error::StartError;
 use crate::topic_configs::TopicConfigs;
+
+/// How long a stop waits for answers to be made and taken: what appends wait for takes far less, and
+/// whoever stops a broker gives it some ten seconds for all.
+const ANSWERING_MAX: Duration = Duration::from_secs(3);
 
 /// A broker that serves, with the controller of its cluster of one.
 ///
@@ -57,15 +64,19 @@ impl<N: Net, D: Disk, C: Clock> Broker<N, D, C> {
     /// [`StartError`]; nothing is left running.
     pub async fn start(machine: Machine<N, D, C>, settings: Settings) -> Result<Self, StartError> {
         let settings = Arc::new(settings);
-        // First what is most often wrong, and costs nothing to undo.
+        // First all that may be wrong with what it is told and finds: nothing has been made then
+        // that would have to be undone.
         let config = addresses::server_config(&machine, &settings).await?;
+        let limits = config.limits.clone();
         let (net, clock) = (machine.net.clone(), machine.clock.clone());
-        let departures = Departures::new();
-        let observer = Arc::clone(&departures);
+        let connections = Connections::new();
+        let observer = Arc::clone(&connections);
         let server = Server::open(net, clock, config, observer)?;
-
+        server.set_limits(limits).await?;
         owner::check_node(&machine, &settings)?;
         let cluster_id = storage::cluster_id(&machine, &settings)?;
+        owner::check_contents(&machine, &settings, &cluster_id)?;
+
         let quorum = Arc::new(open_quorum(&machine, &settings, &cluster_id).await?);
         let health = Arc::new(Health::new(settings.logs.directories.len()));
         let receiver: EventReceiver<D, C> = Arc::new(OnceLock::new());
@@ -86,7 +97,7 @@ impl<N: Net, D: Disk, C: Clock> Broker<N, D, C> {
             machine.clock.clone(),
         );
         let node = Arc::new(Node::new(NodeParts {
-            replicas: replicas(&machine, &settings, &storage, &image),
+            replicas: replicas(&machine, &settings, &storage, &image, &connections),
             clock: machine.clock.clone(),
             controller: controller.handle(),
             runtime: Handle::current(),
@@ -96,7 +107,7 @@ impl<N: Net, D: Disk, C: Clock> Broker<N, D, C> {
         }));
         // Nobody else sets it.
         _ = receiver.set(Arc::downgrade(&node));
-        departures.begin(&node);
+        connections.begin(&node);
 
         let handler: Arc<dyn Handler<D::File>> = Arc::new(Handlers {
             node: Arc::clone(&node),
@@ -203,10 +214,18 @@ impl<N: Net, D: Disk, C: Clock> Broker<N, D, C> {
         }
     }
 
-    /// Closes all connections, ends all threads and tasks, and closes the logs, so that the next
-    /// start need not read them through.
-    pub async fn stop(self) {
+    /// Answers what has been asked by now, for three seconds at most, then closes all connections,
+    /// ends all threads and tasks, and closes the logs, so that the next start need not read them
+    /// through. Who asked for records that are not there is not waited for.
+    pub async fn stop(mut self) {
         self.node.replicas.stop_taking();
+        let connections = self.server.finish(ANSWERING_MAX).await;
+        if connections > 0 {
+            warn!(
+                connections,
+                "closing connections with requests that are not answered"
+            );
+        }
         self.server.stop().await;
         for task in self.tasks {
             task.abort();
@@ -269,6 +288,7 @@ fn replicas<N, D: Disk, C: Clock, T>(
     settings: &Arc<Settings>,
     storage: &Storage<D>,
     image: &MetadataImage,
+    connections: &Arc<Connections<D, C>>,
 ) -> ReplicaManager<D, T> {
     let options = ReplicaOptions {
         lag_max: settings.replication.lag_max,
@@ -283,24 +303,12 @@ fn replicas<N, D: Disk, C: Clock, T>(
     let empty = Arc::new(MetadataImage::new(image.cluster_id().clone()));
     let replicas = ReplicaManager::new(&options, wiring, empty, machine.clock.now());
     match machine.open_files_max {
-        Some(files_max) => replicas.within(Box::new(Files {
-            files_max,
+        Some(max) => replicas.within(Box::new(OfPartitions {
+            descriptors: Descriptors::new(max),
             open: machine.open_files,
+            connections: Arc::clone(connections),
         })),
         None => replicas,
-    }
-}
-
-/// Leaves a quarter of the files that may be open to connections.
-struct Files {
-    files_max: u64,
-    open: fn() -> Option<u64>,
-}
-
-impl FileBudget for Files {
-    fn is_spent(&self) -> bool {
-        let of_partitions = self.files_max - self.files_max / 4;
-        (self.open)().is_some_and(|open| open >= of_partitions)
     }
 }
 

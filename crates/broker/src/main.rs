@@ -3,11 +3,10 @@
 mod arguments;
 mod limits;
 mod logging;
+mod signals;
 
 use std::io::stdout;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, anyhow};
 use clap::Parser;
@@ -15,8 +14,6 @@ use klamm_broker::settings::Settings;
 use klamm_broker::{Broker, Machine};
 use klamm_io::{Clock, SystemClock};
 use tokio::runtime::{Builder, Runtime};
-use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::mpsc;
 use tracing::{info, warn};
 
 use self::arguments::{Arguments, LogFormat};
@@ -59,8 +56,7 @@ fn run(arguments: &Arguments, began: std::time::Instant) -> Result<()> {
         let name = name.into_string().ok()?;
         Some((name, value.into_string().ok()?))
     });
-    let file = arguments.config.as_deref();
-    let (settings, warnings) = Settings::load(file, variables, &arguments.set)?;
+    let (settings, warnings) = Settings::load(arguments.config(), variables, &arguments.set)?;
     for warning in warnings {
         warn!(setting = warning.name, origin = %warning.origin, "{}", warning.reason);
     }
@@ -85,7 +81,7 @@ fn runtime(threads: usize) -> Result<Runtime> {
 
 async fn serve(settings: Settings, log_format: LogFormat, began: std::time::Instant) -> Result<()> {
     // Before anything is opened, so that a signal that comes early is not missed.
-    let (phase, mut asked) = attend_signals(log_format)?;
+    let mut signals = signals::attend(log_format)?;
     let listener = settings
         .listeners
         .bound
@@ -95,10 +91,10 @@ async fn serve(settings: Settings, log_format: LogFormat, began: std::time::Inst
         .map(|it| it.address.name.clone())
         .unwrap_or_default();
     let broker = Broker::start(Machine::this(), settings).await?;
-    phase.store(true, Ordering::Release);
+    signals.has_started();
     say_ready(&broker, &listener, began);
     let why = tokio::select! {
-        name = asked.recv() => {
+        name = signals.asked() => {
             info!(signal = name, "stopping");
             None
         }
@@ -110,35 +106,6 @@ async fn serve(settings: Settings, log_format: LogFormat, began: std::time::Inst
     }
     info!("stopped");
     Ok(())
-}
-
-/// Waits for signals on a task of their own, as a start may block for long while it reads logs
-/// through. Returns where to note that the broker has started, and where the signal to stop comes.
-fn attend_signals(
-    log_format: LogFormat,
-) -> Result<(Arc<AtomicBool>, mpsc::Receiver<&'static str>)> {
-    let mut signals = Signals::new()?;
-    let has_started = Arc::new(AtomicBool::new(false));
-    let (ask, asked) = mpsc::channel(1);
-    let noted = Arc::clone(&has_started);
-    tokio::spawn(async move {
-        let name = signals.next().await;
-        if !noted.load(Ordering::Acquire) {
-            // What a start has done so far is found again by the next one.
-            info!(signal = name, "stopped while starting");
-            std::process::exit(0);
-        }
-        // It ends only with the process.
-        _ = ask.send(name).await;
-        // Whoever asks again does not want to wait for a clean end.
-        let name = signals.next().await;
-        logging::say_fatal(
-            log_format,
-            &format!("{name} while stopping, ending at once"),
-        );
-        std::process::exit(1);
-    });
-    Ok((has_started, asked))
 }
 
 /// The one line on the standard output: whoever waits for it can begin.
@@ -157,28 +124,4 @@ fn say_ready(
         took.as_millis()
     );
     logging::say(stdout(), &line);
-}
-
-/// The signals that ask a program to end.
-struct Signals {
-    terminate: Signal,
-    interrupt: Signal,
-}
-
-impl Signals {
-    fn new() -> Result<Self> {
-        let of = |kind| signal(kind).context("signals cannot be received");
-        Ok(Self {
-            terminate: of(SignalKind::terminate())?,
-            interrupt: of(SignalKind::interrupt())?,
-        })
-    }
-
-    /// Waits for the next one; returns its name.
-    async fn next(&mut self) -> &'static str {
-        tokio::select! {
-            _ = self.terminate.recv() => "SIGTERM",
-            _ = self.interrupt.recv() => "SIGINT",
-        }
-    }
 }

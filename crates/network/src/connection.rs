@@ -22,6 +22,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use crate::complaints::Complaints;
 use crate::end::End;
 use crate::file_buffers::FileBuffers;
+use crate::frame_buffers::FrameBuffers;
 use crate::frame_reader::FrameReader;
 use crate::inline::Inline;
 use crate::line::Place;
@@ -48,6 +49,7 @@ pub(crate) struct Common<F> {
     pub(crate) inline: OnceLock<Inline<F>>,
     pub(crate) memory: Option<Arc<RequestMemory>>,
     pub(crate) buffers: FileBuffers,
+    pub(crate) frame_buffers: Arc<FrameBuffers>,
     pub(crate) complaints: Complaints,
     pub(crate) request_bytes_max: usize,
     pub(crate) requests_per_connection: usize,
@@ -74,6 +76,8 @@ pub(crate) struct Connection<S, C, F> {
     outgoing: Outgoing<F>,
     /// What is in the way of reading on.
     holdup: Holdup<F>,
+    /// Nothing is waited for but what the socket has already.
+    is_finishing: bool,
     timer: Option<Timer>,
     last_traffic: Instant,
     letters: Vec<Letter<F>>,
@@ -149,7 +153,7 @@ where
             has_ended: false,
             may_handle_here: false,
             afterwards: Afterwards::default(),
-            reader: FrameReader::new(common.request_bytes_max),
+            reader: FrameReader::new(common.request_bytes_max, Arc::clone(&common.frame_buffers)),
             pipeline: Pipeline::new(common.requests_per_connection),
             outgoing: Outgoing::new(),
             holdup: Holdup {
@@ -159,6 +163,7 @@ where
                 in_memory_line: None,
                 lease: None,
             },
+            is_finishing: false,
             timer: None,
             last_traffic: clock.now(),
             letters: Vec::new(),
@@ -270,6 +275,7 @@ where
                 }
                 _ if outcome.is_err() => {}
                 Letter::Stop => outcome = Err(End::Stopped),
+                Letter::Finish => outcome = self.finish(now, context),
                 Letter::Parked(turn, parked) => {
                     outcome = self.handle(now, Event::Parked(turn, parked), context);
                 }

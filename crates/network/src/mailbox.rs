@@ -41,6 +41,8 @@ pub(crate) enum Letter<F> {
     Parked(Turn, Parked),
     /// The request has its answer.
     Settled(Turn, Settlement<F>),
+    /// The server is about to stop: what has been sent is answered, and no more is taken.
+    Finish,
     /// The server stops.
     Stop,
 }

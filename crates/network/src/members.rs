@@ -97,15 +97,29 @@ impl<F> Members<F> {
         })
     }
 
+    /// How many are open.
+    pub(crate) fn len(&self) -> usize {
+        self.state.lock().open.len()
+    }
+
+    /// Tells every connection to end once it has answered what was sent, and takes no more.
+    pub(crate) fn finish(&self) {
+        self.tell(|| Letter::Finish);
+    }
+
     /// Tells every connection that the server stops, and takes no more.
     pub(crate) fn stop(&self) {
+        self.tell(|| Letter::Stop);
+    }
+
+    fn tell(&self, letter: impl Fn() -> Letter<F>) {
         let open: Vec<_> = {
             let mut state = self.state.lock();
             state.is_stopping = true;
             state.open.values().cloned().collect()
         };
         for mailbox in open {
-            mailbox.post(Letter::Stop);
+            mailbox.post(letter());
         }
         self.stopping.notify_waiters();
     }

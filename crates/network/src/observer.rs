@@ -16,8 +16,9 @@ pub trait Observer: Send + Sync + 'static {
         let _ = context;
     }
 
-    /// The peer of a connection sends no more requests: it has closed its side, or all of the
-    /// connection. What it has asked for is still answered, then the connection ends.
+    /// No more requests come over a connection: its peer has closed its side, or all of the
+    /// connection, or the server is [about to stop](crate::Server::finish). What was asked for is
+    /// still answered, then the connection ends. May be told twice.
     fn input_ended(&self, context: &ConnectionContext) {
         let _ = context;
     }

@@ -40,8 +40,8 @@ pub struct ParkedResponder<F> {
 pub enum Peer {
     /// As far as is known.
     Open,
-    /// It has closed its side, or all of the connection, which looks the same: it gets its
-    /// answers, and sends no more requests.
+    /// It has closed its side, or all of the connection, which looks the same, or the server is
+    /// about to stop: it gets its answers, and no more requests are taken from it.
     SendsNoMore,
     /// The connection has ended, and answers go nowhere.
     Gone,

@@ -8,6 +8,7 @@ use std::num::NonZeroU32;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::Poll;
+use std::time::Duration;
 
 use hashbrown::HashMap;
 use klamm_io::{Clock, DiskFile, Listener as _, Net, NetError};
@@ -51,9 +52,15 @@ pub struct Server<N: Net, C, F> {
     listeners: Vec<Listening<N>>,
     limits: ConnectionLimits,
     is_started: bool,
-    /// Every connection's task has a clone of the first; the second ends when all are dropped.
-    alive: (mpsc::Sender<Infallible>, mpsc::Receiver<Infallible>),
+    /// Every connection's task has a clone of it; gone once the server stops.
+    alive: Option<mpsc::Sender<Infallible>>,
+    /// Ends when all of them are dropped.
+    ended: mpsc::Receiver<Infallible>,
 }
+
+/// Bytes that have come to a socket are known to the runtime after so long: it has looked at all
+/// sockets once by then, as it does before any timer fires.
+const SETTLING: Duration = Duration::from_millis(10);
 
 /// A listener on its way.
 struct Listening<N: Net> {
@@ -105,6 +112,7 @@ impl<N: Net, C: Clock, F: DiskFile> Server<N, C, F> {
             }
             listening.push(listener);
         }
+        let (alive, ended) = mpsc::channel(1);
         Ok(Self {
             net,
             clock,
@@ -113,6 +121,7 @@ impl<N: Net, C: Clock, F: DiskFile> Server<N, C, F> {
                 inline: OnceLock::new(),
                 memory: queued_request_bytes_max.map(RequestMemory::new),
                 buffers: FileBuffers::default(),
+                frame_buffers: Arc::default(),
                 complaints: Complaints::default(),
                 request_bytes_max,
                 requests_per_connection,
@@ -124,7 +133,8 @@ impl<N: Net, C: Clock, F: DiskFile> Server<N, C, F> {
             listeners: listening,
             limits,
             is_started: false,
-            alive: mpsc::channel(1),
+            alive: Some(alive),
+            ended,
         })
     }
 
@@ -204,6 +214,7 @@ impl<N: Net, C: Clock, F: DiskFile> Server<N, C, F> {
     }
 
     fn start_listener(&mut self, index: usize) -> Result<(), StartError> {
+        let alive = self.alive.clone().ok_or(StartError::StartedBefore)?;
         let listener = &mut self.listeners[index];
         listener.bind(&self.net)?;
         let clock = self.clock.clone();
@@ -217,7 +228,7 @@ impl<N: Net, C: Clock, F: DiskFile> Server<N, C, F> {
             members: Arc::clone(&self.members),
             observer: Arc::clone(&self.observer),
             now,
-            alive: self.alive.0.clone(),
+            alive,
         };
         if let Some(bound) = listener.bound.take() {
             listener.acceptor = Some(tokio::spawn(acceptor.run::<N>(bound)));
@@ -274,19 +285,34 @@ impl<N: Net, C: Clock, F: DiskFile> Server<N, C, F> {
         self.slots.count(self.position(listener)?).ok()
     }
 
+    /// Closes every listener, and every connection as soon as all that its peer has sent by now is
+    /// answered; waits for that, at most for so long. Handlers must go on meanwhile, and whoever
+    /// lets requests wait is [told](Observer::input_ended) that they are not to wait any more.
+    /// Returns how many connections were not done; to be followed by [`Self::stop`].
+    pub async fn finish(&mut self, time_max: Duration) -> usize {
+        let began = self.clock.now();
+        self.stop_listening().await;
+        if self.members.len() > 0 {
+            self.clock.sleep_until(Some(began + SETTLING)).await;
+        }
+        self.members.finish();
+        let time_is_up = self.clock.sleep_until(Some(began + time_max));
+        self.alive = None;
+        tokio::select! {
+            () = all_ended(&mut self.ended) => {}
+            () = time_is_up => {}
+        }
+        self.members.len()
+    }
+
     /// Closes every listener and every connection, and waits until their tasks have ended.
     /// Requests that wait in the channel, or are with handlers, stay there; their answers go
-    /// nowhere. (NE-057)
+    /// nowhere, unless there was time to [finish](Self::finish) them. (NE-057)
     pub async fn stop(mut self) {
         self.stop_listening().await;
         self.members.stop();
-        let (mine, mut theirs) = {
-            let (closed, ended) = mpsc::channel(1);
-            std::mem::replace(&mut self.alive, (closed, ended))
-        };
-        drop(mine);
-        // Nothing is ever sent; it ends with the last connection.
-        while theirs.recv().await.is_some() {}
+        self.alive = None;
+        all_ended(&mut self.ended).await;
     }
 
     async fn stop_listening(&mut self) {
@@ -335,6 +361,11 @@ impl<N: Net, C, F> Drop for Server<N, C, F> {
         }
         self.members.stop();
     }
+}
+
+/// Waits for the last task that has the other end. Nothing is ever sent.
+async fn all_ended(ended: &mut mpsc::Receiver<Infallible>) {
+    while ended.recv().await.is_some() {}
 }
 
 /// Waits for the first future to end, and takes it out.

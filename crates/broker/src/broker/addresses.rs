@@ -8,6 +8,7 @@ use klamm_io::{ListenOptions, Net, SocketOptions};
 use klamm_network::{ConnectionLimits, ListenerConfig, ServerConfig};
 use klamm_wire::{Listener, Offer, SecurityProtocol};
 
+use super::descriptors::Descriptors;
 use crate::handlers::{SERVED, SERVED_BY_CONTROLLER};
 use crate::machine::Machine;
 use crate::settings::{Address, Bound, ConnectionSettings, Settings, Value};
@@ -108,12 +109,10 @@ fn limits(connections: &ConnectionSettings, open_files_max: Option<u64>) -> Conn
     }
 }
 
-/// How many connections there may be where so many files may be open. A quarter is left for logs
-/// and what else there is: a log that cannot be opened fails, a connection only waits to be
-/// accepted.
+/// How many connections there may be where so many files may be open.
 fn connections_within(open_files_max: Option<u64>) -> u32 {
-    let connections = open_files_max.map_or(u64::MAX, |files| files - files / 4);
-    u32::try_from(connections).unwrap_or(u32::MAX).max(1)
+    let max = open_files_max.map(|max| Descriptors::new(max).connections_max());
+    max.map_or(u32::MAX, |max| u32::try_from(max).unwrap_or(u32::MAX))
 }
 
 /// What others are told: for each listener of the broker what is advertised for it, or else where

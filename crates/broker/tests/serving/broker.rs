@@ -45,13 +45,22 @@ impl TestBroker {
 
     /// Starts one in a directory that somebody else keeps.
     pub(crate) fn start_in(directory: &Path, assignments: &[&str]) -> Result<Self, StartError> {
+        Self::start_on(Machine::this(), directory, assignments)
+    }
+
+    /// As [`Self::start_in`], on a machine that may not be all that this one is.
+    pub(crate) fn start_on(
+        machine: Machine<TcpNet, RealDisk, SystemClock>,
+        directory: &Path,
+        assignments: &[&str],
+    ) -> Result<Self, StartError> {
         let settings = settings(directory, assignments).unwrap();
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
             .build()
             .unwrap();
-        let broker = runtime.block_on(Broker::start(Machine::this(), settings))?;
+        let broker = runtime.block_on(Broker::start(machine, settings))?;
         Ok(Self {
             runtime,
             broker: Some(broker),

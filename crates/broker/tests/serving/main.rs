@@ -4,6 +4,7 @@
 mod wire_client;
 
 mod broker;
+mod descriptors;
 mod fetching;
 mod full_disk;
 mod leaving;

@@ -54,10 +54,27 @@ where
             self.last_traffic = now;
         }
         match read {
+            Poll::Pending if self.is_finishing => {
+                self.handle(now, Event::InputEnded, context)?;
+                Ok(true)
+            }
             Poll::Pending => Ok(false),
             Poll::Ready(Ok(Read::Announced(_))) => Ok(true),
             Poll::Ready(read) => self.take_in(now, read, context).map(|()| true),
         }
+    }
+
+    /// Reads no more than what the socket has already, whole frames of it, and tells those who
+    /// could let a request wait that its peer is not to be waited for.
+    pub(super) fn finish(&mut self, now: Instant, context: &mut Context<'_>) -> Result<(), End> {
+        self.is_finishing = true;
+        self.mailbox.input_ended();
+        self.afterwards.is_end_untold = true;
+        if self.pipeline.next_deadline().is_some() {
+            // Throttled, it would not be read for a while.
+            return self.handle(now, Event::InputEnded, context);
+        }
+        Ok(())
     }
 
     /// As [`Self::read`], of what the socket has brought already; leaves budgets to the task.

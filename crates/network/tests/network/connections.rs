@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use klamm_network::{Parked, Response};
+use klamm_network::{Parked, Peer, Response};
 use rustix::net::sockopt;
 use tokio::io::AsyncWriteExt;
 
@@ -258,6 +258,90 @@ async fn ne_057_a_stop_closes_listeners_and_connections() {
     let options = klamm_io::SocketOptions::default();
     let connect = klamm_io::Net::connect(&host, (SERVER, 9092).into(), options);
     assert!(connect.await.is_err());
+}
+
+/// What was sent before is answered, wherever it is by then: with a handler, in the channel, read
+/// ahead, or in the socket. What is left goes with the connection.
+#[tokio::test]
+async fn before_a_stop_all_that_was_sent_is_answered() {
+    let mut simulated = Simulated::start(|config| config.requests_per_connection = 2).await;
+    let mut idle = simulated.connect().await;
+    let mut busy = simulated.connect().await;
+    for id in 0..6 {
+        busy.ask(id, b"").await;
+    }
+    let first = simulated.taken().await;
+    let mut parked = simulated.connect().await;
+    parked.ask(10, b"").await;
+    let answer = simulated.taken().await;
+    let late = Response::new(answer_to(&answer, ""));
+    let waits = answer.responder.park(Parked::Other);
+    let mut cut = simulated.connect().await;
+    cut.send(&[0, 0, 0, 100, 0]).await;
+    let mut throttled = simulated.connect().await;
+    throttled.ask(11, b"").await;
+    let received = simulated.taken().await;
+    let answer = Response::new(answer_to(&received, ""));
+    let hour = Duration::from_hours(1);
+    received.responder.send_throttled(answer, hour);
+    assert_eq!(throttled.answer().await.0, 11);
+    settle().await;
+    assert_eq!(waits.peer(), Peer::Open);
+
+    let (told, channel) = (Arc::clone(&simulated.told), simulated.channel.clone());
+    let clock = simulated.clock.clone();
+    let finishing = tokio::spawn(async move {
+        let left = simulated.server.finish(hour).await;
+        (left, simulated)
+    });
+    settle().await;
+    clock.advance(Duration::from_millis(10));
+    for client in [&mut idle, &mut cut, &mut throttled] {
+        client.closed().await;
+    }
+    assert_eq!(
+        waits.peer(),
+        Peer::SendsNoMore,
+        "it is not to wait any more"
+    );
+    assert!(!told.input_ended.lock().is_empty());
+    waits.send(late);
+    assert_eq!(parked.answer().await.0, 10);
+    parked.closed().await;
+    assert!(!finishing.is_finished());
+    let handlers = spawn_echo(channel);
+    echo(first);
+    for id in 0..6 {
+        assert_eq!(busy.answer().await.0, id);
+    }
+    busy.closed().await;
+    let (left, simulated) = finishing.await.unwrap();
+    assert_eq!(left, 0);
+    handlers.abort();
+    simulated.server.stop().await;
+}
+
+#[tokio::test]
+async fn before_a_stop_nobody_is_waited_for_longer_than_there_is_time() {
+    let mut simulated = Simulated::start(|_| {}).await;
+    let mut client = simulated.connect().await;
+    client.ask(1, b"").await;
+    let never_answered = simulated.taken().await;
+    let clock = simulated.clock.clone();
+    let finishing = tokio::spawn(async move {
+        let left = simulated.server.finish(Duration::from_secs(3)).await;
+        (left, simulated)
+    });
+    settle().await;
+    clock.advance(Duration::from_millis(2_999));
+    settle().await;
+    assert!(!finishing.is_finished());
+    clock.advance(Duration::from_millis(1));
+    let (left, simulated) = finishing.await.unwrap();
+    assert_eq!(left, 1);
+    simulated.server.stop().await;
+    client.closed().await;
+    drop(never_answered);
 }
 
 #[tokio::test]

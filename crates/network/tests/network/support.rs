@@ -152,6 +152,7 @@ pub(crate) async fn settle() {
 #[derive(Default)]
 pub(crate) struct Told {
     pub(crate) opened: Mutex<Vec<ConnectionId>>,
+    pub(crate) input_ended: Mutex<Vec<ConnectionId>>,
     pub(crate) closed: Mutex<Vec<ConnectionId>>,
     pub(crate) refused: Mutex<Vec<ConnectionId>>,
     pub(crate) completed: Mutex<Vec<CompletedRequest>>,
@@ -160,6 +161,10 @@ pub(crate) struct Told {
 impl Observer for Told {
     fn connection_opened(&self, context: &ConnectionContext) {
         self.opened.lock().push(context.id);
+    }
+
+    fn input_ended(&self, context: &ConnectionContext) {
+        self.input_ended.lock().push(context.id);
     }
 
     fn connection_closed(&self, context: &ConnectionContext) {

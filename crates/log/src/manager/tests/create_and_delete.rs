@@ -159,6 +159,14 @@ fn lg_010_another_topic_of_the_same_name_is_refused() {
     assert!(
         matches!(refused, CreateError::InconsistentTopicId { found, expected, .. } if (found, expected) == (one, two)),
     );
+    let told = refused.to_string();
+    for part in [
+        "/logs/t-0/partition.metadata",
+        &one.to_string(),
+        &two.to_string(),
+    ] {
+        assert!(told.contains(part), "{told}");
+    }
     assert!(create(None).is_ok());
 }
 

@@ -1,5 +1,6 @@
-//! [`Departures`]: connections that end, and what waits for them.
+//! [`Connections`]: how many are open, and what waits for those that end.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
 use klamm_io::{Clock, Disk};
@@ -7,24 +8,31 @@ use klamm_network::{ConnectionContext, Observer};
 
 use crate::node::Node;
 
-/// Sees to it that nothing waits for somebody who is gone, or who may be: a peer that sends no more
+/// Counts those that are open, and sees to it that nothing waits for somebody who is gone, or who may be: a peer that sends no more
 /// has closed its side or all of the connection, which looks the same from here. So its fetch is
 /// answered with what there is, rather than kept for the weeks that it may ask for.
-pub(super) struct Departures<D: Disk, C> {
+pub(super) struct Connections<D: Disk, C> {
     node: OnceLock<Weak<Node<D, C>>>,
+    open: AtomicU64,
 }
 
-impl<D: Disk, C: Clock> Departures<D, C> {
+impl<D: Disk, C: Clock> Connections<D, C> {
     /// Begins without a node, for which nothing can wait yet.
     pub(super) fn new() -> Arc<Self> {
         Arc::new(Self {
             node: OnceLock::new(),
+            open: AtomicU64::new(0),
         })
     }
 
     /// The node at which requests wait. To be called once.
     pub(super) fn begin(&self, node: &Arc<Node<D, C>>) {
         self.node.get_or_init(|| Arc::downgrade(node));
+    }
+
+    /// How many are open.
+    pub(super) fn open(&self) -> u64 {
+        self.open.load(Ordering::Relaxed)
     }
 
     fn hurry(&self, context: &ConnectionContext) {
@@ -34,12 +42,17 @@ impl<D: Disk, C: Clock> Departures<D, C> {
     }
 }
 
-impl<D: Disk, C: Clock> Observer for Departures<D, C> {
+impl<D: Disk, C: Clock> Observer for Connections<D, C> {
+    fn connection_opened(&self, _: &ConnectionContext) {
+        self.open.fetch_add(1, Ordering::Relaxed);
+    }
+
     fn input_ended(&self, context: &ConnectionContext) {
         self.hurry(context);
     }
 
     fn connection_closed(&self, context: &ConnectionContext) {
+        self.open.fetch_sub(1, Ordering::Relaxed);
         self.hurry(context);
     }
 }
