@@ -9,6 +9,7 @@ mod delete_records;
 mod delete_topics;
 mod describe_cluster;
 mod describe_configs;
+mod failure;
 mod fetch;
 mod find_coordinator;
 mod init_producer_id;
@@ -21,7 +22,7 @@ mod produce;
 use std::sync::Arc;
 
 use klamm_io::{Clock, Disk};
-use klamm_network::{Handler, Peer, Received, Request};
+use klamm_network::{Handler, Peer, Received, Request, Response};
 use klamm_replica::Patience;
 use klamm_wire::{ApiKey, ApiSet};
 use tracing::{error, trace_span};
@@ -126,6 +127,10 @@ impl<D: Disk, C: Clock> Handler<D::File> for Handlers<D, C> {
                 call.close();
             }
         }
+    }
+
+    fn after_panic(&self, request: &Request) -> Option<Response<D::File>> {
+        failure::answer(request)
     }
 
     /// Those of which clients send many, and that mostly read or write what is in memory or in the

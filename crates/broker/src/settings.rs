@@ -183,6 +183,7 @@ impl Settings {
     /// [`SettingsError`], the first that is found.
     pub fn from_given(given: Vec<Given>) -> Result<(Self, Vec<Warning>), SettingsError> {
         let (mut values, mut warnings) = Values::resolve(given)?;
+        values.join_names("node.id", "broker.id")?;
         if !values.is_given("process.roles") && !values.is_given("listeners") {
             for (name, text) in ONE_MACHINE {
                 // One of the two names of the directories is enough.
@@ -203,7 +204,7 @@ impl Settings {
         }
         let node_id = values.number("node.id").ok_or(SettingsError::Missing {
             name: "node.id",
-            why: "where process.roles or listeners are",
+            why: "as process.roles or listeners are: 1, say, for the only broker",
         })?;
         Ok(Self {
             node_id: BrokerId::new(i32::try_from(node_id).expect("a range within the type's")),
@@ -518,6 +519,27 @@ mod tests {
                 [PathBuf::from("/tmp/kafka-logs")]
             );
         }
+    }
+
+    #[test]
+    fn broker_id_is_another_name_for_node_id() {
+        let listeners = "listeners=PLAINTEXT://localhost:1";
+        for given in [&["broker.id=7", listeners][..], &["broker.id=7"]] {
+            let (settings, warnings) = load(given).unwrap();
+            assert_eq!(settings.node_id.get(), 7);
+            assert_eq!(warnings, []);
+        }
+        assert_eq!(
+            load(&["broker.id=7", "node.id=7"]).unwrap().0.node_id.get(),
+            7
+        );
+        let error = load(&["broker.id=7", "node.id=8"]).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "--set: broker.id is 7 and node.id is 8: they are one setting"
+        );
+        let voter = "controller.quorum.voters=7@localhost:9093";
+        assert!(load(&["broker.id=7", voter, listeners]).is_ok());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use klamm_controller::{HeartbeatError, OpenQuorumError, RegisterBrokerError};
 use klamm_io::NetError;
@@ -59,7 +59,7 @@ pub enum StartError {
         other_cluster: String,
     },
     /// The metadata log could not be opened.
-    #[error("{}: {source}", directory.display())]
+    #[error("{}{source}", Beside(directory, source))]
     Quorum {
         /// Its directory.
         directory: PathBuf,
@@ -94,6 +94,27 @@ pub enum StartError {
     /// The controller did not take a sign of life.
     #[error(transparent)]
     Heartbeat(#[from] HeartbeatError),
+}
+
+/// The directory in front of an error that does not name the place itself.
+struct Beside<'a>(&'a Path, &'a OpenQuorumError);
+
+impl fmt::Display for Beside<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.1 {
+            OpenQuorumError::Disk(_)
+            | OpenQuorumError::OtherCluster { .. }
+            | OpenQuorumError::Damaged { .. }
+            | OpenQuorumError::Lost { .. } => Ok(()),
+            OpenQuorumError::Log(_)
+            | OpenQuorumError::Unreadable { .. }
+            | OpenQuorumError::NoSnapshot { .. }
+            | OpenQuorumError::Replay { .. }
+            | OpenQuorumError::NotAlone { .. }
+            | OpenQuorumError::Propose(_)
+            | OpenQuorumError::Raft { .. } => write!(f, "{}: ", self.0.display()),
+        }
+    }
 }
 
 struct AndOthers(usize);

@@ -120,6 +120,15 @@ pub(crate) struct Contents {
     pub(crate) partitions: Vec<TopicPartition>,
     /// Directories that wait to be removed.
     pub(crate) doomed: Vec<PathBuf>,
+    /// Copies of partitions that are on the move.
+    future: Vec<PathBuf>,
+}
+
+/// A directory that nobody has taken yet, as it was found.
+pub(crate) struct Surveyed {
+    /// What names it for good, if it has been somebody's.
+    pub(crate) id: Option<Uuid>,
+    pub(crate) partitions: Vec<TopicPartition>,
 }
 
 /// One of the directories that partitions are in.
@@ -321,26 +330,72 @@ impl<D: Disk> LogDirectory<D> {
     /// # Errors
     /// [`ClaimError::NotAPartition`], [`ClaimError::Disk`].
     pub(crate) fn contents(&self) -> Result<Contents, ClaimError> {
-        let mut contents = Contents::default();
-        for entry in self.disk.list(&self.path)? {
-            if entry.kind != FileKind::Directory {
-                continue;
-            }
-            let path = self.path.join(&entry.name);
-            match directory_name(&entry) {
-                None => return Err(ClaimError::NotAPartition { path }),
-                Some(DirectoryName::Partition(partition)) => contents.partitions.push(partition),
-                Some(DirectoryName::Reserved) => {}
-                Some(DirectoryName::Fated { fate, .. }) => match fate {
-                    Fate::Delete | Fate::Stray => contents.doomed.push(path),
-                    Fate::Future => {
-                        warn!(path = %path.display(), "copy of a partition on the move, left alone");
-                    }
-                },
-            }
+        let contents = contents(&self.disk, &self.path)?;
+        for path in &contents.future {
+            warn!(path = %path.display(), "copy of a partition on the move, left alone");
         }
         Ok(contents)
     }
+}
+
+/// Sees whether `owner` may take a directory, without changing anything; `None` where there is
+/// none, or none that can be read, which is its own trouble.
+///
+/// # Errors
+/// [`ClaimError`], but for a disk that refuses for other reasons than a shortage.
+pub(crate) fn survey<D: Disk>(
+    disk: &D,
+    path: &Path,
+    owner: &Owner,
+) -> Result<Option<Surveyed>, ClaimError> {
+    match survey_readable(disk, path, owner) {
+        Err(ClaimError::Disk(error)) if !error.is_shortage() => Ok(None),
+        surveyed => surveyed.map(Some),
+    }
+}
+
+fn survey_readable<D: Disk>(disk: &D, path: &Path, owner: &Owner) -> Result<Surveyed, ClaimError> {
+    let contents = contents(disk, path)?;
+    let lock = path.join(LOCK_NAME);
+    // Where nobody has locked it yet, trying to would make the file.
+    if disk.metadata(&lock).is_ok() {
+        match disk.try_lock(&lock) {
+            Err(error) if error.kind() == DiskErrorKind::Locked => {
+                let path = path.to_owned();
+                return Err(ClaimError::InUse { path });
+            }
+            locked => drop(locked?),
+        }
+    }
+    let found = MetaProperties::read(disk, path)?;
+    match &found {
+        None => refuse_partitions(disk, path)?,
+        Some(found) => check_owner(found, path, owner)?,
+    }
+    Ok(Surveyed {
+        id: found.and_then(|it| it.directory_id),
+        partitions: contents.partitions,
+    })
+}
+
+fn contents<D: Disk>(disk: &D, path: &Path) -> Result<Contents, ClaimError> {
+    let mut contents = Contents::default();
+    for entry in disk.list(path)? {
+        if entry.kind != FileKind::Directory {
+            continue;
+        }
+        let path = path.join(&entry.name);
+        match directory_name(&entry) {
+            None => return Err(ClaimError::NotAPartition { path }),
+            Some(DirectoryName::Partition(partition)) => contents.partitions.push(partition),
+            Some(DirectoryName::Reserved) => {}
+            Some(DirectoryName::Fated { fate, .. }) => match fate {
+                Fate::Delete | Fate::Stray => contents.doomed.push(path),
+                Fate::Future => contents.future.push(path),
+            },
+        }
+    }
+    Ok(contents)
 }
 
 impl<D: Disk> RangeWatcher for LogDirectory<D> {

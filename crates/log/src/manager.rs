@@ -16,6 +16,7 @@ mod load;
 mod open;
 mod options;
 mod stop;
+mod survey;
 #[cfg(test)]
 mod tests;
 mod truncate;

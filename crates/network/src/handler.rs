@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use tracing::error;
 
 use crate::request::{Received, Request};
+use crate::response::Response;
 
 /// Takes requests and sees to it that they are answered.
 ///
@@ -15,8 +16,16 @@ use crate::request::{Received, Request};
 pub trait Handler<F>: Send + Sync + 'static {
     /// Answers the request, or parks its responder with whoever will.
     ///
-    /// A panic closes the request's connection and is logged; the thread goes on.
+    /// A panic is logged, and the thread goes on; unless the request was answered before, it ends
+    /// as [`Self::after_panic`] says.
     fn handle(&self, received: Received<F>);
+
+    /// What is answered to a request while handling which [`Self::handle`] has panicked; without
+    /// an answer its connection is closed.
+    fn after_panic(&self, request: &Request) -> Option<Response<F>> {
+        let _ = request;
+        None
+    }
 
     /// Whether a request is handled in so short a time that changing threads for it would take
     /// longer, and without a wait for a disk. Where the server was told of this handler (see
@@ -38,11 +47,20 @@ where
     }
 }
 
-/// Has a request handled. The panic hook has told where a panic came from; the responder, dropped
-/// on the way, closes the connection.
+/// Has a request handled on a thread that has [taken](crate::Responder::taken_by) it. The panic hook
+/// has told where a panic came from.
 pub(crate) fn handle_guarded<F: 'static>(handler: &dyn Handler<F>, received: Received<F>) {
-    let (connection, key) = (received.request.context.id, received.request.frame.key);
-    if catch_unwind(AssertUnwindSafe(|| handler.handle(received))).is_err() {
+    let (request, spare) = (received.request.clone(), received.responder.spare());
+    if catch_unwind(AssertUnwindSafe(|| handler.handle(received))).is_ok() {
+        return;
+    }
+    let (connection, key) = (request.context.id, request.frame.key);
+    let answer = catch_unwind(AssertUnwindSafe(|| handler.after_panic(&request)));
+    if let Ok(Some(response)) = answer {
+        error!(%connection, %key, "a handler panicked, the client is told of an error");
+        spare.send(response);
+    } else {
         error!(%connection, %key, "a handler panicked, the request's connection is closed");
+        spare.close();
     }
 }

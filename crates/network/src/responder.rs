@@ -17,8 +17,8 @@ use crate::seat::Deliver;
 /// Answers one request, once: every way out consumes it.
 ///
 /// It belongs to the connection itself, not to an address: an answer for a connection that has
-/// ended is thrown away, and its files are closed. Dropped unanswered, as by a panic, it closes
-/// the connection.
+/// ended is thrown away, and its files are closed. Dropped unanswered, it closes the connection,
+/// unless a panic of its handler has come upon it (see [`Handler`](crate::Handler)).
 ///
 /// The answer, if its turn has come, is written to the socket right here, as far as the socket
 /// takes it, and with it a megabyte at most is read from files; so it belongs to the end of what a
@@ -95,6 +95,24 @@ impl<F> Responder<F> {
     /// Notes what this thread is certain to do when it has handled the request.
     pub(crate) fn taken_by(&mut self, then: Then) {
         self.ticket.thread = Some((thread::current().id(), then));
+    }
+
+    /// Another right to settle the request, for the case that a panic comes upon this one. Of two
+    /// answers the first counts.
+    pub(crate) fn spare(&self) -> Spare<F> {
+        let Ticket {
+            connection,
+            thread,
+            turn,
+            stages,
+            ..
+        } = &self.ticket;
+        Spare {
+            connection: connection.clone(),
+            thread: *thread,
+            turn: *turn,
+            stages: *stages,
+        }
     }
 
     /// Lets the connection know that the handler returns without an answer, which will come from
@@ -232,7 +250,43 @@ impl<F> Ticket<F> {
 
 impl<F> Drop for Ticket<F> {
     fn drop(&mut self) {
+        // Whoever catches the panic of a handler has a spare one, and says how the request ends.
+        if !self.is_parked && thread::panicking() && self.then().is_some() {
+            return;
+        }
         self.post(Outcome::Close, None);
+    }
+}
+
+/// What is left of a [`Responder`] whose handler has panicked. Dropped, it does nothing.
+pub(crate) struct Spare<F> {
+    connection: Option<Arc<dyn Deliver<F>>>,
+    thread: Option<(ThreadId, Then)>,
+    turn: Turn,
+    stages: Stages,
+}
+
+impl<F> Spare<F> {
+    /// Sends a response.
+    pub(crate) fn send(self, response: Response<F>) {
+        self.settle(Outcome::Answer(response));
+    }
+
+    /// Closes the connection.
+    pub(crate) fn close(self) {
+        self.settle(Outcome::Close);
+    }
+
+    fn settle(self, outcome: Outcome<Response<F>>) {
+        let ticket = Ticket {
+            connection: self.connection,
+            is_parked: false,
+            thread: self.thread,
+            turn: self.turn,
+            stages: self.stages,
+            lease: None,
+        };
+        ticket.settle(outcome, None);
     }
 }
 

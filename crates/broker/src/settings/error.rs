@@ -47,11 +47,11 @@ pub enum SettingsError {
         origin: Origin,
     },
     /// A setting that must be given was not.
-    #[error("{name} must be given {why}")]
+    #[error("{name} must be given, {why}")]
     Missing {
         /// The setting.
         name: &'static str,
-        /// In which case it must.
+        /// Why it must.
         why: &'static str,
     },
     /// Settings contradict each other.

@@ -39,8 +39,25 @@ pub struct Address {
     pub port: u16,
 }
 
+/// The protocols that Apache Kafka has.
+const PROTOCOLS: [&str; 4] = ["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"];
+
 impl Address {
-    fn parse(text: &str) -> Option<Self> {
+    /// Reads an address.
+    ///
+    /// # Errors
+    /// What was expected.
+    fn parse(text: &str) -> Result<Self, &'static str> {
+        let parsed = Self::parse_but_port(text);
+        let (address, port) = parsed.ok_or("NAME://host:port, with commas between")?;
+        match port.parse() {
+            Ok(port) => Ok(Self { port, ..address }),
+            Err(_) => Err("NAME://host:port with a port from 0 to 65535"),
+        }
+    }
+
+    /// Reads what stands before the port, which comes back as it is.
+    fn parse_but_port(text: &str) -> Option<(Self, &str)> {
         let (name, place) = text.split_once("://")?;
         let (host, port) = place.rsplit_once(':')?;
         let host = match host.strip_prefix('[') {
@@ -51,12 +68,12 @@ impl Address {
         };
         let is_name = |it: u8| it.is_ascii_alphanumeric() || it == b'_' || it == b'-';
         let is_fine = !name.is_empty() && name.bytes().all(is_name) && !host.contains('/');
-        let port = port.parse().ok().filter(|_| is_fine)?;
-        Some(Self {
+        let address = Self {
             name: name.to_ascii_uppercase(),
             host: host.to_owned(),
-            port,
-        })
+            port: 0,
+        };
+        is_fine.then_some((address, port))
     }
 
     /// Whether clients cannot come to this host, as it stands for all addresses of a machine.
@@ -152,9 +169,7 @@ fn controllers_names(values: &Values) -> Vec<String> {
 fn addresses(values: &Values, setting: &'static str) -> Result<Vec<Address>, SettingsError> {
     let mut addresses: Vec<Address> = Vec::new();
     for text in values.list(setting) {
-        let Some(address) = Address::parse(text) else {
-            return Err(values.invalid(setting, "NAME://host:port, with commas between"));
-        };
+        let address = Address::parse(text).map_err(|expected| values.invalid(setting, expected))?;
         for other in &addresses {
             if other.name == address.name {
                 let problem = format!("has the name {} twice", address.name);
@@ -215,8 +230,8 @@ fn check_protocols(values: &Values, addresses: &[Address]) -> Result<(), Setting
         let parts = entry.split_once(':');
         let (name, protocol) = parts.ok_or_else(|| values.invalid(SETTING, "NAME:PROTOCOL,…"))?;
         let (name, protocol) = (name.trim().to_ascii_uppercase(), protocol.trim());
-        if !["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"].contains(&protocol) {
-            let expected = "protocols PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL";
+        if !PROTOCOLS.contains(&protocol) {
+            let expected = format!("protocols out of {}", PROTOCOLS.join(", "));
             return Err(values.invalid(SETTING, expected));
         }
         protocols.insert(name, protocol);
@@ -231,8 +246,13 @@ fn check_protocols(values: &Values, addresses: &[Address]) -> Result<(), Setting
                 });
             }
             None => {
-                let problem = format!("has no protocol for listener {}", address.name);
-                return Err(values.contradiction(SETTING, problem));
+                let name = &address.name;
+                let problem = format!(
+                    "has {address}, and {SETTING} has no protocol for {name}: without security it \
+                     is {name}:PLAINTEXT (protocols are {})",
+                    PROTOCOLS.join(", ")
+                );
+                return Err(values.contradiction("listeners", problem));
             }
         }
     }
@@ -281,14 +301,16 @@ mod tests {
             "PLAINTEXT://localhost",
             "PLAINTEXT://::1:9092",
             "PLAINTEXT://[::1:9092",
-            "PLAINTEXT://h:70000",
-            "PLAINTEXT://h:-1",
             "://h:1",
             "A B://h:1",
             "PLAINTEXT://h/x:1",
         ] {
             let shown = refused(&[&format!("listeners={text}")]);
             assert!(shown.contains("expected NAME://host:port"), "{shown}");
+        }
+        for port in ["65536", "-1", "", "x"] {
+            let shown = refused(&[&format!("listeners=PLAINTEXT://h:{port}")]);
+            assert!(shown.contains("a port from 0 to 65535"), "{shown}");
         }
         assert!(refused(&["listeners="]).contains("at least one"));
     }
@@ -305,10 +327,11 @@ mod tests {
 
     #[test]
     fn each_listener_has_a_protocol_and_it_is_plaintext() {
-        let shown = refused(&["listeners=INSIDE://h:1"]);
-        assert!(
-            shown.contains("has no protocol for listener INSIDE"),
-            "{shown}"
+        assert_eq!(
+            refused(&["listeners=INSIDE://h:1"]),
+            "--set: listeners has INSIDE://h:1, and listener.security.protocol.map has no protocol \
+             for INSIDE: without security it is INSIDE:PLAINTEXT (protocols are PLAINTEXT, SSL, \
+             SASL_PLAINTEXT, SASL_SSL)"
         );
         for protocol in ["SSL", "SASL_SSL", "SASL_PLAINTEXT"] {
             let shown = refused(&[&format!("listeners={protocol}://h:1")]);

@@ -201,6 +201,32 @@ impl Values {
         Ok(())
     }
 
+    /// Makes two names of numbers stand for one setting: if only the second was given, the first
+    /// has its value from there.
+    ///
+    /// # Errors
+    /// [`SettingsError::Contradiction`] where both were given, with two values.
+    pub(super) fn join_names(
+        &mut self,
+        name: &'static str,
+        synonym: &'static str,
+    ) -> Result<(), SettingsError> {
+        if !self.is_given(synonym) {
+            return Ok(());
+        }
+        if !self.is_given(name) {
+            let entry = self.entry(synonym).clone();
+            self.entries.insert(name, entry);
+        }
+        match (self.number(name), self.number(synonym)) {
+            (Some(one), Some(other)) if one != other => {
+                let problem = format!("is {other} and {name} is {one}: they are one setting");
+                Err(self.contradiction(synonym, problem))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Puts another default under a setting that was not given.
     pub(super) fn set_default(&mut self, name: &'static str, text: &str) {
         let setting = catalogue::find(name).expect("the catalogue has the setting");

@@ -1,4 +1,5 @@
-//! A whole broker in this process, asked over its sockets by the least of all clients.
+//! A whole broker, in this process or in one of its own, asked over its sockets by the least of all
+//! clients.
 
 #[path = "../support/wire_client.rs"]
 mod wire_client;
@@ -9,7 +10,11 @@ mod fetching;
 mod full_disk;
 mod leaving;
 mod left_overs;
+mod messages;
 mod metadata;
+mod panics;
 mod producing;
+mod program;
 mod starting;
+mod stopping;
 mod topics;

@@ -1,7 +1,9 @@
 //! Starting, stopping and starting again.
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
+use std::path::Path;
 
 use klamm_broker::StartError;
 use klamm_wire::ErrorCode;
@@ -93,6 +95,53 @@ fn another_brokers_logs_are_refused_and_not_touched() {
     assert!(matches!(error, StartError::ForeignLogs { .. }), "{error}");
     assert!(error.to_string().contains("t-0"), "{error}");
     assert!(directory.path().join("t-0").is_dir());
+    assert!(!directory.path().join("klamm-metadata").exists());
+}
+
+/// What stands in a log directory, and what is wrong with it.
+#[test]
+fn a_start_that_is_refused_leaves_nothing_that_would_refuse_the_next_one() {
+    let properties = |cluster: &str| format!("version=1\ncluster.id={cluster}\nnode.id=1\n");
+    let refused = |assignments: &[&str], made: &dyn Fn(&Path)| {
+        let directory = tempfile::tempdir().unwrap();
+        made(directory.path());
+        let before = names_in(directory.path());
+        let Err(error) = TestBroker::start_in(directory.path(), assignments) else {
+            panic!("{before:?} is taken");
+        };
+        assert_eq!(names_in(directory.path()), before, "{error}");
+        (directory, error.to_string())
+    };
+    let make_directory = |path: &Path| std::fs::create_dir(path).unwrap();
+
+    let (_, error) = refused(&[], &|path| make_directory(&path.join("t-0")));
+    assert!(error.contains("no meta.properties"), "{error}");
+    let (_, error) = refused(&[], &|path| make_directory(&path.join("photos")));
+    assert!(error.contains("is not a partition's directory"), "{error}");
+    let overrides = "max.connections.per.ip.overrides=no..host:5";
+    let (_, error) = refused(&[overrides], &|_| {});
+    assert!(error.contains("no..host"), "{error}");
+
+    // Of another cluster by mistake; afterwards the right one is taken.
+    let (directory, error) = refused(&[], &|path| {
+        std::fs::write(path.join("meta.properties"), properties("wrong")).unwrap();
+        make_directory(&path.join("t-0"));
+    });
+    assert!(
+        error.contains("t-0, of a topic that this cluster"),
+        "{error}"
+    );
+    std::fs::remove_dir(directory.path().join("t-0")).unwrap();
+    let right = properties("right");
+    std::fs::write(directory.path().join("meta.properties"), right).unwrap();
+    TestBroker::start_in(directory.path(), &[]).unwrap();
+}
+
+fn names_in(directory: &Path) -> Vec<OsString> {
+    let entries = std::fs::read_dir(directory).unwrap();
+    let mut names: Vec<_> = entries.map(|it| it.unwrap().file_name()).collect();
+    names.sort();
+    names
 }
 
 /// Garbage, oversized frames, unknown APIs, cut bodies: the connection ends, and nobody else is

@@ -6,13 +6,15 @@ use std::time::Duration;
 
 use klamm_io::{Clock as _, SystemClock};
 use klamm_network::{
-    CompletedRequest, ConnectionContext, HandlerPool, Observer, Parked, Received, Response,
+    CompletedRequest, ConnectionContext, Handler, HandlerPool, Observer, Parked, Received, Request,
+    Response,
 };
+use klamm_wire::messages::sasl_authenticate::SaslAuthenticateRequest;
 use tokio::sync::Semaphore;
 
 use crate::support::{
-    Simulated, answer_to, connect, correlation_id, echo, eventually, loopback, payload, start,
-    start_observed,
+    Simulated, answer_to, connect, correlation_id, echo, encoded_answer, eventually, loopback,
+    payload, request_of, start, start_observed,
 };
 
 /// Covers NE-020, B1.2.
@@ -296,6 +298,64 @@ async fn a_panic_in_a_handler_closes_its_connection_and_nobody_else_s() {
         assert_eq!(other.answer().await.0, id);
     }
     assert_eq!(pool.threads(), 1);
+    server.stop().await;
+    pool.stop();
+}
+
+/// Panics at what says so, and has an answer for it, unless that says otherwise.
+struct Apologetic;
+
+impl<F: klamm_io::DiskFile> Handler<F> for Apologetic {
+    fn handle(&self, received: Received<F>) {
+        let asked = payload(&received);
+        if asked.starts_with(b"answered") {
+            echo(received);
+            panic!("as the test wants it");
+        }
+        assert!(!asked.starts_with(b"panic"), "as the test wants it");
+        echo(received);
+    }
+
+    fn after_panic(&self, request: &Request) -> Option<Response<F>> {
+        let asked: SaslAuthenticateRequest = request.frame.decode().unwrap();
+        assert_ne!(asked.auth_bytes, "panic twice", "as the test wants it");
+        let id = request.frame.header.correlation_id.get();
+        let answer = encoded_answer(id, "sorry");
+        (asked.auth_bytes != "panic and close").then(|| Response::new(answer))
+    }
+
+    fn is_quick(&self, request: &Request) -> bool {
+        request.client_id() == "quick"
+    }
+}
+
+/// On the handlers' threads and where requests are read.
+#[tokio::test]
+async fn after_a_panic_the_request_has_the_answer_that_its_handler_has_for_it() {
+    let told = Arc::new(crate::support::Told::default());
+    let server = start_observed(loopback(), told.clone()).await;
+    let handler: Arc<dyn Handler<_>> = Arc::new(Apologetic);
+    server.handle_quick_requests(Arc::clone(&handler));
+    let pool = HandlerPool::start(server.channel().clone(), handler, 1).unwrap();
+    for client_id in ["quick", "slow"] {
+        let request = |id, payload| request_of(id, Some(client_id), payload);
+        let mut client = connect(&server).await;
+        for id in 0..3 {
+            client.send(&request(id, b"panic")).await;
+            assert_eq!(client.answer().await, (id, "sorry".into()));
+        }
+        client.send(&request(3, b"answered")).await;
+        assert_eq!(client.answer().await, (3, "answered".into()));
+        client.send(&request(4, b"fine")).await;
+        assert_eq!(client.answer().await, (4, "fine".into()));
+        for without in [&b"panic and close"[..], b"panic twice"] {
+            let mut client = connect(&server).await;
+            client.send(&request(5, without)).await;
+            client.closed().await;
+        }
+    }
+    // Each has one account.
+    eventually(|| told.completed.lock().len() == 14).await;
     server.stop().await;
     pool.stop();
 }

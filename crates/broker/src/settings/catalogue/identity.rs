@@ -10,6 +10,7 @@ pub(crate) const ROLES: &[&str] = &["broker", "controller"];
 pub(super) const TABLE: &[Definition] = &[
     row("process.roles", Kind::Words(ROLES), "", "what this process is; empty: both"),
     row("node.id", int(0), "-1", "this node's number in the cluster, for both of its roles"),
+    unset("broker.id", int(0), "another name for node.id; where both are given they must be the same"),
     unset("broker.rack", Kind::Text, "what fails together with this broker; replicas are spread over racks"),
     row("controller.quorum.voters", Kind::List, "", "the controllers that vote, as id@host:port"),
     row("controller.quorum.bootstrap.servers", Kind::List, "", "where a controller is found, as host:port"),

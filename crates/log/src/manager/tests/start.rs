@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 
 use super::support::*;
 use crate::clean_shutdown::CleanShutdown;
-use crate::directory::ClaimError;
+use crate::directory::{ClaimError, Owner};
 use crate::log_event::DirectoryWork;
 use crate::manager::{CreateError, DeleteError, LogManager, StartError};
 use crate::meta_properties::MetaProperties;
@@ -52,6 +52,49 @@ fn lg_190_a_second_user_of_a_directory_is_refused_at_once() {
     check(&SimDisk::new(1), "/logs");
     let directory = tempfile::tempdir().unwrap();
     check(&RealDisk, directory.path().to_str().unwrap());
+}
+
+/// Covers LG-190, LG-191.
+#[test]
+fn a_survey_refuses_what_an_opening_would_and_makes_nothing() {
+    let disk = SimDisk::new(1);
+    let bench = Bench::of(&["/logs", "/missing"]);
+    let survey = |owner: &Owner| LogManager::survey(&disk, owner, &bench.options.directories);
+    assert_eq!(survey(&owner()).unwrap(), []);
+    assert!(disk.metadata(Path::new("/logs")).is_err());
+
+    let manager = Bench::of(&["/logs"]).open(&disk);
+    assert!(matches!(
+        survey(&owner()),
+        Err(StartError::Claim(ClaimError::InUse { .. }))
+    ));
+    manager.stop(BrokerEpoch::NONE);
+    disk.create_dir_all(Path::new("/logs/t-3")).unwrap();
+    let found = [(PathBuf::from("/logs"), partition("t", 3))];
+    assert_eq!(survey(&owner()).unwrap(), found);
+    let other = Owner {
+        node_id: BrokerId::new(2),
+        ..owner()
+    };
+    assert!(matches!(
+        survey(&other),
+        Err(StartError::Claim(ClaimError::OtherNode { .. }))
+    ));
+
+    disk.create_dir_all(Path::new("/missing/t-3")).unwrap();
+    assert!(matches!(
+        survey(&owner()),
+        Err(StartError::Claim(ClaimError::Ownerless { .. }))
+    ));
+    disk.remove_dir(Path::new("/missing/t-3")).unwrap();
+    let copied = String::from_utf8(content(&disk, "/logs/meta.properties")).unwrap();
+    write(&disk, "/missing/meta.properties", &copied);
+    assert!(matches!(survey(&owner()), Err(StartError::SameId { .. })));
+    disk.create_dir_all(Path::new("/logs/photos")).unwrap();
+    assert!(matches!(
+        survey(&owner()),
+        Err(StartError::Claim(ClaimError::NotAPartition { .. }))
+    ));
 }
 
 #[test]
