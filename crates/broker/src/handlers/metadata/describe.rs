@@ -89,11 +89,11 @@ impl View<'_> {
             let directory = partition.directory(*id);
             let broker = self.image.broker(*id);
             let is_online = |it| broker.is_some_and(|broker| broker.has_online_directory(it));
-            self.is_up(id) && !is_offline(id) && directory.is_none_or(is_online)
+            self.is_up(*id) && !is_offline(id) && directory.is_none_or(is_online)
         };
         let leader = partition.leader.filter(|it| !is_offline(it));
         let mut error_code = match leader {
-            Some(leader) if self.is_up(&leader) => ErrorCode::NONE,
+            Some(leader) if self.is_up(leader) => ErrorCode::NONE,
             Some(leader) if self.image.is_active(leader) && self.asker.version >= 6 => {
                 ErrorCode::LISTENER_NOT_FOUND
             }
@@ -103,12 +103,12 @@ impl View<'_> {
         let offline = replica_nodes.iter().copied().filter(|it| !is_usable(it));
         let offline = offline.collect();
         if self.asker.version == 0 {
-            replica_nodes.retain(|it| self.is_up(it));
+            replica_nodes.retain(|it| self.is_up(*it));
             if error_code.is_none() && replica_nodes.len() < partition.replicas.len() {
                 error_code = ErrorCode::REPLICA_NOT_AVAILABLE;
             }
         }
-        let leader = leader.filter(|it| self.is_up(it));
+        let leader = leader.filter(|it| self.is_up(*it));
         MetadataResponsePartition {
             error_code,
             partition_index: index,
@@ -122,8 +122,8 @@ impl View<'_> {
     }
 
     /// Whether a broker is alive and to be reached by whoever asks.
-    fn is_up(&self, id: &BrokerId) -> bool {
-        let broker = self.image.broker(*id);
+    fn is_up(&self, id: BrokerId) -> bool {
+        let broker = self.image.broker(id);
         broker.is_some_and(|it| reachable(it, &self.asker.listener).is_some())
     }
 }
