@@ -19,48 +19,52 @@ struct Soak {
     /// What it is called on the command line.
     name: &'static str,
     package: &'static str,
-    /// The integration test that it is in.
-    test: &'static str,
+    home: Home,
     function: &'static str,
+    /// How many rounds are played unless another number is asked for.
+    rounds: u64,
+}
+
+/// The program that a test function is in.
+enum Home {
+    /// The library's unit tests.
+    Library,
+    /// An integration test.
+    Test(&'static str),
 }
 
 const SOAKS: &[Soak] = &[
-    soak(
-        "log-manager-killed",
-        "klamm-log",
-        "kill",
-        "lg_116_killed_and_without_power_a_manager_keeps_what_it_acknowledged",
-    ),
-    soak(
-        "log-killed",
-        "klamm-log",
-        "kill",
-        "lg_116_killed_and_without_power_a_log_keeps_what_it_flushed",
-    ),
-];
-
-const fn soak(
-    name: &'static str,
-    package: &'static str,
-    test: &'static str,
-    function: &'static str,
-) -> Soak {
     Soak {
-        name,
-        package,
-        test,
-        function,
-    }
-}
+        name: "log-manager-killed",
+        package: "klamm-log",
+        home: Home::Test("kill"),
+        function: "lg_116_killed_and_without_power_a_manager_keeps_what_it_acknowledged",
+        rounds: 1000,
+    },
+    Soak {
+        name: "log-killed",
+        package: "klamm-log",
+        home: Home::Test("kill"),
+        function: "lg_116_killed_and_without_power_a_log_keeps_what_it_flushed",
+        rounds: 1000,
+    },
+    Soak {
+        name: "producer-simulation",
+        package: "klamm-producer",
+        home: Home::Library,
+        function: "sender::tests::simulation::no_acknowledged_record_is_missing_twice_or_out_of_order",
+        rounds: 10_000,
+    },
+];
 
 /// What `cargo xtask soak` takes.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// The soak to run, by its name; without it all run, one after another.
     soak: Option<String>,
-    /// How many rounds each plays.
-    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
-    rounds: u64,
+    /// How many rounds each plays; without it as many as each is listed with.
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    rounds: Option<u64>,
     /// The first seed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -76,7 +80,10 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> Result<()> {
     if options.list {
         for soak in SOAKS {
-            println!("{:24} {}", soak.name, soak.package);
+            println!(
+                "{:24} {:16} {:6} rounds",
+                soak.name, soak.package, soak.rounds
+            );
         }
         return Ok(());
     }
@@ -88,15 +95,16 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let workspace = Workspace::load()?;
     for soak in soaks {
         let program = build(&workspace, soak)?;
+        let rounds = options.rounds.unwrap_or(soak.rounds);
         println!(
-            "--- {}: {} rounds from seed {}",
-            soak.name, options.rounds, options.seed
+            "--- {}: {rounds} rounds from seed {}",
+            soak.name, options.seed
         );
         command::run(
             program
                 .command()
                 .args([soak.function, "--exact", "--nocapture"])
-                .env(ROUNDS, options.rounds.to_string())
+                .env(ROUNDS, rounds.to_string())
                 .env(SEED, options.seed.to_string()),
         )?;
     }
@@ -105,19 +113,16 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 
 /// Builds the test that a soak is in; as `cargo xtask test` does, so that nothing is built twice.
 fn build(workspace: &Workspace, soak: &Soak) -> Result<Artifact> {
-    let arguments = [
-        "test",
-        "--all-features",
-        "--package",
-        soak.package,
-        "--test",
-        soak.test,
-        "--no-run",
-    ];
-    let mut programs = artifacts::build(workspace, &arguments, &TargetKind::Test)?;
+    let (which, kind, name) = match soak.home {
+        Home::Library => (&["--lib"][..], TargetKind::Lib, "library"),
+        Home::Test(test) => (&["--test", test][..], TargetKind::Test, test),
+    };
+    let package = ["test", "--all-features", "--package", soak.package];
+    let arguments = [&package[..], which, &["--no-run"]].concat();
+    let mut programs = artifacts::build(workspace, &arguments, &kind)?;
     let program = programs.pop();
     let Some(program) = program else {
-        bail!("{} has no test `{}`", soak.package, soak.test);
+        bail!("{} has no test `{name}`", soak.package);
     };
     let listed = command::output(program.command().args(["--list", "--format", "terse"]))?;
     let listing = format!("{}: test", soak.function);

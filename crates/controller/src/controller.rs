@@ -193,7 +193,7 @@ impl<Q: Quorum, C: Clock> Shell<Q, C> {
                 let records = turn.decide(&mut self.core, &part.image, self.clock.now());
                 next_part = part.take(turn, records, is_last);
             }
-            let outcome = self.commit(part.records, &image).await;
+            let outcome = self.commit(part.records, part.size, &image).await;
             for turn in part.turns {
                 turn.answer(outcome.clone());
             }
@@ -207,25 +207,26 @@ impl<Q: Quorum, C: Clock> Shell<Q, C> {
     }
 
     /// Returns the offset of the last of the records, or where there are none, of the image. Records
-    /// that are too many for one proposal and may be divided go in several; where one of these is
-    /// refused, those before it stand.
+    /// that are too many for one proposal, by their `size` in bytes, and may be divided go in several;
+    /// where one of these is refused, those before it stand.
     async fn commit(
         &mut self,
         records: Vec<Record>,
+        size: usize,
         image: &MetadataImage,
     ) -> Result<Offset, ControllerError> {
         if records.is_empty() {
             return Ok(image.offset());
         }
-        let proposed = self.propose(records).await;
+        let proposed = self.propose(records, size).await;
         if let Some(interval) = self.core.options.idle_interval {
             self.periods.no_op = Some(self.clock.now() + interval);
         }
         proposed.map_err(ControllerError::from)
     }
 
-    async fn propose(&self, records: Vec<Record>) -> Result<Offset, ProposeError> {
-        if !may_be_divided(&records) || size_of(&records)? <= PROPOSAL_SIZE_MAX {
+    async fn propose(&self, records: Vec<Record>, size: usize) -> Result<Offset, ProposeError> {
+        if size <= PROPOSAL_SIZE_MAX || !may_be_divided(&records) {
             return self.quorum.propose(records).await;
         }
         let mut offset = Offset::UNKNOWN;
@@ -265,7 +266,9 @@ impl<Q: Quorum, C: Clock> Shell<Q, C> {
         } else {
             Vec::new()
         };
-        match self.commit(records, &image).await {
+        // What cannot be written has no size, and is refused where it is proposed.
+        let size = size_of(&records).unwrap_or(0);
+        match self.commit(records, size, &image).await {
             Ok(_) => {
                 self.periods.not_before = None;
                 // Not earlier: until it is fenced, its session is what sees to that.
@@ -296,7 +299,7 @@ struct Decided {
     /// As it will be after them.
     image: MetadataImage,
     records: Vec<Record>,
-    /// Bytes of the records in a proposal.
+    /// Bytes of the records in a proposal; 0 if they cannot be written.
     size: usize,
     turns: Vec<Box<dyn Turn>>,
     /// Nothing may join.

@@ -104,6 +104,9 @@ impl ClusterModel {
             ApiKey::InitProducerId => match request.decode::<InitProducerIdRequest>() {
                 Ok(body) => {
                     let response = self.init_producer_id(&body, faults);
+                    if self.options.keep_requests {
+                        self.producer_ids_asked_for.push(body);
+                    }
                     write::<InitProducerIdRequest>(request, &response)
                 }
                 Err(_) => Outcome::Close,

@@ -7,6 +7,7 @@ use klamm_primitives::{
     BrokerId, Offset, PartitionIndex, ProducerEpoch, ProducerId, TopicId, TopicPartition, Uuid,
 };
 use klamm_records::{BatchHeader, Codecs};
+use klamm_wire::messages::init_producer_id::InitProducerIdRequest;
 use klamm_wire::{ApiKey, Versions};
 
 use crate::fault::{Fault, RequestFacts, Rule, Script};
@@ -122,6 +123,7 @@ pub struct ClusterModel {
     pub(crate) script: Script,
     pub(crate) seen: Vec<SeenRequest>,
     pub(crate) batches_seen: Vec<SeenBatch>,
+    pub(crate) producer_ids_asked_for: Vec<InitProducerIdRequest>,
     pub(crate) acknowledged: Vec<Acknowledgement>,
     /// The current epoch of each producer id that was given out.
     pub(crate) producers: HashMap<ProducerId, ProducerEpoch>,
@@ -148,6 +150,7 @@ impl ClusterModel {
             script: Script::default(),
             seen: Vec::new(),
             batches_seen: Vec::new(),
+            producer_ids_asked_for: Vec::new(),
             acknowledged: Vec::new(),
             producers: HashMap::new(),
             next_producer_epoch: ProducerEpoch::new(0),
@@ -297,6 +300,7 @@ impl ClusterModel {
     pub fn forget_seen(&mut self) {
         self.seen.clear();
         self.batches_seen.clear();
+        self.producer_ids_asked_for.clear();
     }
 }
 
@@ -315,6 +319,11 @@ impl ClusterModel {
     /// The batches that came, in that order, but for those that are none.
     pub fn batches_seen(&self) -> &[SeenBatch] {
         &self.batches_seen
+    }
+
+    /// The requests for producer ids that could be read, in the order in which they came.
+    pub fn producer_ids_asked_for(&self) -> &[InitProducerIdRequest] {
+        &self.producer_ids_asked_for
     }
 
     /// The batches that were acknowledged, in that order; those of `acks` 0 when they were

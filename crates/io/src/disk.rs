@@ -153,11 +153,11 @@ pub trait DiskFile: Clone + Send + Sync + 'static {
 
     /// Reserves space for the first `len` bytes, so that writing them cannot run out of it, and
     /// extends a shorter file to `len` by zeros. A longer one keeps its length. Where the file
-    /// system cannot reserve, it only extends.
+    /// system cannot reserve, it only extends, and says so.
     ///
     /// # Errors
     /// `Full`, `Denied` (opened for reading), `Failed`.
-    fn allocate(&self, len: u64) -> Result<(), DiskError>;
+    fn allocate(&self, len: u64) -> Result<Allocated, DiskError>;
 
     /// Makes the contents and the length durable.
     ///
@@ -232,6 +232,15 @@ pub enum OpenMode {
     CreateNew,
     /// For reading and writing, created where it does not exist and emptied where it does.
     CreateOrTruncate,
+}
+
+/// What [`DiskFile::allocate`] has come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Allocated {
+    /// The space is reserved.
+    Reserved,
+    /// The file system cannot reserve any. The file has the length.
+    Extended,
 }
 
 /// What a name stands for.

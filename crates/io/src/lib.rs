@@ -21,7 +21,7 @@ pub mod sim;
 pub mod testing;
 
 pub use clock::{Clock, SystemClock};
-pub use disk::{Disk, DiskFile, Entry, FileKind, Metadata, OpenMode, Space};
+pub use disk::{Allocated, Disk, DiskFile, Entry, FileKind, Metadata, OpenMode, Space};
 pub use disk_error::{DiskError, DiskErrorKind, DiskOperation};
 pub use file_range::{FileRange, RangeWatcher};
 pub use net::{ListenOptions, Listener, Net, SocketOptions};

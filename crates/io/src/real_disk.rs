@@ -14,7 +14,7 @@ use rustix::fs::{FallocateFlags, FlockOperation};
 use rustix::io::Errno;
 
 use crate::clock::unix_ms_of;
-use crate::disk::{Disk, DiskFile, Entry, FileKind, Metadata, OpenMode, Space};
+use crate::disk::{Allocated, Disk, DiskFile, Entry, FileKind, Metadata, OpenMode, Space};
 use crate::disk_error::{DiskError, DiskOperation};
 
 /// The operating system's file systems; a relative path starts at the current directory.
@@ -214,20 +214,20 @@ impl DiskFile for RealFile {
             .map_err(self.failed(DiskOperation::SetLen))
     }
 
-    fn allocate(&self, len: u64) -> Result<(), DiskError> {
+    fn allocate(&self, len: u64) -> Result<Allocated, DiskError> {
         if len == 0 {
             // The system call refuses an empty range.
-            return Ok(());
+            return Ok(Allocated::Reserved);
         }
         let extend = || {
             if self.file().metadata()?.len() < len {
                 self.file().set_len(len)?;
             }
-            Ok(())
+            Ok(Allocated::Extended)
         };
         loop {
             match rustix::fs::fallocate(self.file(), FallocateFlags::empty(), 0, len) {
-                Ok(()) => return Ok(()),
+                Ok(()) => return Ok(Allocated::Reserved),
                 Err(Errno::INTR) => {}
                 Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
                     return extend().map_err(self.failed(DiskOperation::Allocate));

@@ -1,5 +1,11 @@
 //! A log of one's own, without a broker: append, read, look up by time, close, open again.
 //!
+//! It needs klamm-io for the disk and the clock, klamm-primitives for offsets and epochs, and
+//! klamm-records to make batches and to read them.
+//!
+//! A log by itself does not keep how it was left: the caller does, as at the end of this, or a
+//! `LogManager`, in checkpoints and a mark beside its partitions.
+//!
 //! Run with `cargo run -p klamm-log --example embedded`. The directory that it leaves is one that
 //! Apache Kafka's dump tool reads, and so does `klamm-log dump`.
 
@@ -36,7 +42,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     log.flush()?;
 
-    // Readers are handles of their own; another thread may have one.
+    // Readers are handles of their own; another thread may have one. This one reads up to the log end.
+    // `Isolation::HighWatermark`, for consumers, would show nothing yet: how far records are in enough
+    // places is the caller's to know and to say.
+    log.set_high_watermark(log.log_end_offset());
     let reader = log.reader();
     let limit = ReadLimit {
         bytes_max: 1 << 20,
@@ -58,7 +67,17 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     log.close()?;
     println!("left in {}", files(&directory)?);
-    let options = OpenOptions::new(true, now_ms);
+
+    // This is what a program writes down before it ends, and takes away again once it has begun. A
+    // program that is killed has not written `was_clean`; it gives the offsets it wrote last, and the
+    // log is read through from that recovery point on. What is below it is never cut.
+    let options = OpenOptions {
+        was_clean: true,
+        recovery_point: log.recovery_point(),
+        log_start: log.log_start_offset(),
+        high_watermark: log.high_watermark(),
+        now_ms,
+    };
     let (log, _) = Log::open(RealDisk, directory.clone(), config, &options)?;
     println!("open again, it ends at {}", log.log_end_offset());
     std::fs::remove_dir_all(directory)?;

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use klamm_io::Disk;
+use klamm_io::{Disk, DiskErrorKind};
 use klamm_primitives::{Offset, TopicPartition};
 
+use crate::disk_failure::DiskFailure as _;
 use crate::flush::FlushError;
 use crate::log::{ChangeError, Condition, Log};
 use crate::names::{DirectoryName, Fate};
@@ -29,6 +30,23 @@ impl<D: Disk> Log<D> {
                 let closed = self.try_close();
                 self.condition = Condition::Closed;
                 closed
+            }
+        }
+    }
+
+    /// As [`Log::close`], but where it fails for want of a descriptor the log is as open as before.
+    /// Says whether it is closed: others that are being closed may leave some.
+    pub(crate) fn close_unless_short(&mut self) -> Result<bool, ChangeError> {
+        if self.condition != Condition::Open {
+            return self.close().map(|()| true);
+        }
+        match self.try_close() {
+            Err(error) if self.condition == Condition::Open && wants_descriptor(&error) => {
+                Ok(false)
+            }
+            closed => {
+                self.condition = Condition::Closed;
+                closed.map(|()| true)
             }
         }
     }
@@ -67,6 +85,10 @@ impl<D: Disk> Log<D> {
                 Err(FlushError::Unavailable(error)) => return Err(error.into()),
                 Err(FlushError::Disk(error)) => return Err(error.into()),
             }
+        }
+        // Whoever read an idle log has opened the file of this one, which the log itself has, too.
+        if self.active.segment.is_open() {
+            self.let_go_of_active();
         }
         let mut segments = self.shared.segments.write();
         for segment in segments.values_mut().filter(|it| it.is_open()) {
@@ -116,4 +138,10 @@ impl<D: Disk> Log<D> {
         self.disk.sync_dir(&parent)?;
         Ok(renamed)
     }
+}
+
+/// Whether nothing but a descriptor was wanting. No sync wants for one, so that none has failed.
+fn wants_descriptor(error: &ChangeError) -> bool {
+    let disk_error = error.disk_error();
+    disk_error.is_some_and(|it| it.kind() == DiskErrorKind::TooManyFiles)
 }

@@ -82,7 +82,11 @@ pub enum ClaimError {
     #[error(transparent)]
     Damaged(SmallFileError),
     /// A directory in it is no partition's.
-    #[error("{path} is not a partition's directory: move it out of the log directory", path = path.display())]
+    #[error(
+        "{path} is not a partition's directory: {todo}",
+        path = path.display(),
+        todo = todo(path)
+    )]
     NotAPartition {
         /// What is in the way.
         path: PathBuf,
@@ -90,6 +94,15 @@ pub enum ClaimError {
     /// The disk refused.
     #[error(transparent)]
     Disk(#[from] DiskError),
+}
+
+fn todo(path: &Path) -> &'static str {
+    if path.file_name().is_some_and(|it| it == "lost+found") {
+        "the log directory is the root of a file system; use a directory below it as the log \
+         directory, and move what is there into that"
+    } else {
+        "move it out of the log directory"
+    }
 }
 
 impl From<SmallFileError> for ClaimError {

@@ -21,10 +21,15 @@ pub trait DiskFailure {
     fn disk_error(&self) -> Option<&DiskError>;
 
     /// Whether the directory cannot be relied upon any more. A full disk still reads and removes,
-    /// a process without descriptors or memory says nothing about the disk, and a file that is too
-    /// short is damaged by itself.
+    /// a process without descriptors or memory says nothing about the disk, a file that is too
+    /// short is damaged by itself, and a directory in the place of a file was put there by somebody.
     fn takes_directory_offline(&self) -> bool {
-        let of_a_file = |kind| kind == DiskErrorKind::UnexpectedEnd;
+        let of_a_file = |kind| {
+            matches!(
+                kind,
+                DiskErrorKind::UnexpectedEnd | DiskErrorKind::IsADirectory
+            )
+        };
         self.disk_error()
             .is_some_and(|error| !self.may_pass() && !of_a_file(error.kind()))
     }
@@ -144,7 +149,7 @@ impl DiskFailure for OpenError {
             Self::Disk(error) => Some(error),
             Self::SmallFile(error) => error.disk_error(),
             Self::Segment(error) => error.disk_error(),
-            Self::TailLost { .. } | Self::TooLarge { .. } => None,
+            Self::TailLost { .. } | Self::TooLarge { .. } | Self::Stopped => None,
         }
     }
 }

@@ -11,6 +11,7 @@ mod create;
 mod create_many;
 mod delete;
 mod doomed;
+mod doubles;
 mod load;
 mod open;
 mod options;
@@ -41,7 +42,7 @@ pub use self::open::{Opened, StartError};
 pub use self::options::{ManagerOptions, Now, Wiring};
 pub use self::stop::Stopped;
 pub use self::truncate::{CutError, CutTo};
-use self::unserved::Unserved;
+use self::unserved::{LateOpenings, Unserved};
 use self::upkeep::Schedule;
 use crate::cleaner::Cleanings;
 use crate::directory::LogDirectory;
@@ -54,8 +55,8 @@ use crate::partition_log::PartitionLog;
 /// Shared by all threads behind an `Arc`. Looking up a log takes a short lock and never waits for
 /// the disk. Making, deleting and checkpointing happen one at a time, and block on the disk.
 ///
-/// Lock order: `changing`, then one log, then any of the others, which are held for copying
-/// alone. No lock is held while an event is told.
+/// Lock order: what belongs to late openings, `changing`, then one log, then any of the others,
+/// which are held for copying alone. No lock is held while an event is told.
 pub struct LogManager<D: Disk> {
     options: ManagerOptions,
     directories: Vec<Arc<LogDirectory<D>>>,
@@ -65,6 +66,7 @@ pub struct LogManager<D: Disk> {
     unavailable: Mutex<HashMap<TopicPartition, Unserved<D>>>,
     /// Held by whoever makes or deletes partitions, writes checkpoints, or stops.
     changing: Mutex<Changing>,
+    late: LateOpenings,
     doomed: Mutex<DoomedQueue<D>>,
     /// Waits for a log's pass to stop, so it is asked before any lock is taken.
     cleanings: Cleanings,

@@ -3,6 +3,7 @@
 mod epochs;
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -107,6 +108,10 @@ pub enum OpenError {
         /// Its bytes.
         len: u64,
     },
+    /// All is being stopped, and with it the recovery between two segments. It begins anew at the
+    /// next opening.
+    #[error("recovering the log was stopped")]
+    Stopped,
 }
 
 impl From<IndexError> for OpenError {
@@ -139,16 +144,18 @@ impl<D: Disk> Log<D> {
         config: LogConfig,
         options: &OpenOptions,
     ) -> Result<(Self, Opening), OpenError> {
-        Self::open_telling(disk, directory, config, options, &|| ())
+        let go_on = || ControlFlow::Continue(());
+        Self::open_telling(disk, directory, config, options, &go_on)
     }
 
-    /// As [`Log::open`]; `recovered` is called after each segment that was read through.
+    /// As [`Log::open`]; `recovered` is called after each segment that was read through, and may end
+    /// it there ([`OpenError::Stopped`]).
     pub(crate) fn open_telling(
         disk: D,
         directory: PathBuf,
         config: LogConfig,
         options: &OpenOptions,
-        recovered: &dyn Fn(),
+        recovered: &dyn Fn() -> ControlFlow<()>,
     ) -> Result<(Self, Opening), OpenError> {
         let names = match list(&disk, &directory) {
             Err(error) if error.kind() == DiskErrorKind::NotFound => {
@@ -283,7 +290,7 @@ impl<D: Disk> Opener<D> {
         fits.ok_or_else(|| OpenError::TooLarge { path: path(), len })
     }
 
-    fn open(&mut self, recovered: &dyn Fn()) -> Result<Log<D>, OpenError> {
+    fn open(&mut self, recovered: &dyn Fn() -> ControlFlow<()>) -> Result<Log<D>, OpenError> {
         let mut segments = self.segments()?;
         let (epochs_on_disk, mut epochs) = self.epochs(&segments)?;
         let names = self.names.iter().copied();

@@ -1,6 +1,6 @@
 //! [`PartitionLog`]: the log of one partition, as many threads share it.
 
-use std::ops::DerefMut;
+use std::ops::{ControlFlow, DerefMut};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -41,13 +41,13 @@ pub struct PartitionLog<D: Disk> {
 
 impl<D: Disk> LogDirectory<D> {
     /// Opens the log of a partition whose files are here. `recovered` is called after each segment
-    /// that was read through.
+    /// that was read through, and may end it there.
     pub(crate) fn open_log(
         self: &Arc<Self>,
         partition: &TopicPartition,
         config: LogConfig,
         options: &OpenOptions,
-        recovered: &dyn Fn(),
+        recovered: &dyn Fn() -> ControlFlow<()>,
     ) -> Result<(Arc<PartitionLog<D>>, Opening), OpenError> {
         let (disk, path) = (self.disk().clone(), self.path_of(partition));
         let topic_id = partition_metadata::read(&disk, &path)?;

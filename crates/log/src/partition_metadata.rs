@@ -15,7 +15,7 @@ use klamm_primitives::TopicId;
 
 use crate::small_file::{self, SmallFileError};
 
-const FILE_NAME: &str = "partition.metadata";
+pub(crate) const FILE_NAME: &str = "partition.metadata";
 
 /// Reads the topic id of a partition's directory; `None` where the file is missing, as in
 /// directories of Kafka before 2.8.

@@ -1,7 +1,7 @@
 //! Recovering a log after an unclean stop: every segment from the recovery point on, up to where
 //! the log breaks off.
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -35,12 +35,29 @@ pub(crate) struct Recovery<'a, D: Disk> {
     pub(crate) snapshots: &'a mut SnapshotFiles<D>,
 }
 
+/// What stands behind the last good batch of a segment, and is to be cut off.
+struct Tail {
+    damage: Damage,
+    holds: Holds,
+}
+
+enum Holds {
+    NothingGood,
+    /// Space that was reserved and never written.
+    ReservedSpace,
+    /// Batches that have got a segment of their own.
+    CopiedBatches,
+    /// Good batches, of which nobody can tell whether they were durable.
+    GoodBatches(Found),
+}
+
 impl<D: Disk> Recovery<'_, D> {
     /// Reads the segments through and cuts the log where it breaks off. Returns where it ends,
-    /// and what is known of the producers there. `recovered_one` is called after each segment.
+    /// and what is known of the producers there. `recovered_one` is called after each segment,
+    /// and may end it there.
     pub(crate) fn run(
         mut self,
-        recovered_one: &dyn Fn(),
+        recovered_one: &dyn Fn() -> ControlFlow<()>,
     ) -> Result<(Place, ProducerStates), OpenError> {
         let first = self.first_suspect();
         let trusted: Vec<_> = self
@@ -75,12 +92,10 @@ impl<D: Disk> Recovery<'_, D> {
             };
             let mut recovered = recover(&segment, self.config, trust, self.epochs, &mut producers)?;
             self.opening.segments_recovered += 1;
-            recovered_one();
-            next = self
-                .segments
-                .range(base_offset + 1..)
-                .next()
-                .map(|it| *it.0);
+            if recovered_one().is_break() {
+                return Err(OpenError::Stopped);
+            }
+            next = self.follower_of(base_offset);
             if let Some(damage) = &mut recovered.damage
                 && let DamageKind::OutOfReach(first) = damage.kind
                 && (next.is_some_and(|follower| follower < first)
@@ -90,12 +105,26 @@ impl<D: Disk> Recovery<'_, D> {
                 // batches behind was never given out, so this is no overlong segment.
                 damage.kind = DamageKind::Broken;
             }
+            let end_offset = recovered.end_offset;
             let kind = recovered.damage.as_ref().map(|it| it.kind);
-            if let Some(damage) = recovered.damage {
-                self.settle(damage, &segment, recovered.end_offset)?;
+            let tail = match recovered.damage {
+                Some(damage) => Some(self.look_behind(damage, &segment, end_offset)?),
+                None => None,
+            };
+            next = self.follower_of(base_offset);
+            // Before the cut, which takes the sign of the damage away: to a compacted log that was
+            // stopped in between, the hole would be one that compaction has left.
+            if let Some(follower) = next
+                && !self.follows(follower, end_offset, kind)
+            {
+                self.remove_from(follower, end_offset)?;
+                next = None;
+            }
+            if let Some(tail) = tail {
+                self.cut_off(tail, &segment, end_offset)?;
             }
             end = Place {
-                offset: recovered.end_offset,
+                offset: end_offset,
                 segment_base: base_offset,
                 position: segment.size(),
             };
@@ -106,17 +135,6 @@ impl<D: Disk> Recovery<'_, D> {
             // However many there are, no more than one is open.
             self.segments
                 .insert(base_offset, Arc::new(segment.let_go()));
-            next = self
-                .segments
-                .range(base_offset + 1..)
-                .next()
-                .map(|it| *it.0);
-            if let Some(follower) = next
-                && !self.follows(follower, end.offset, kind)
-            {
-                self.remove_from(follower, end.offset)?;
-                next = None;
-            }
         }
         producers.set_end_offset(end.offset);
         Ok((end, producers))
@@ -142,6 +160,12 @@ impl<D: Disk> Recovery<'_, D> {
             }
             written => Ok(written?),
         }
+    }
+
+    /// The segment behind the one with this base offset.
+    fn follower_of(&self, base_offset: Offset) -> Option<Offset> {
+        let mut behind = self.segments.range(base_offset + 1..);
+        behind.next().map(|it| *it.0)
     }
 
     /// The segment with the last record that can be trusted: if it was rolled since, its indexes
@@ -179,43 +203,54 @@ impl<D: Disk> Recovery<'_, D> {
             }
     }
 
-    /// Cuts off what is no good batch; moves what is out of the segment's reach.
-    fn settle(
+    /// Looks at what stands behind a segment's good batches, and changes nothing but that it moves what
+    /// is out of the segment's reach into one of its own. If anything there was durable, it is an error.
+    fn look_behind(
         &mut self,
         damage: Damage,
         segment: &Segment<D>,
         log_end: Offset,
-    ) -> Result<(), OpenError> {
-        match damage.kind {
-            DamageKind::Blank | DamageKind::Broken => self.cut_off(damage, segment, log_end),
-            DamageKind::OutOfReach(first) => self.split(segment, damage.position, first),
+    ) -> Result<Tail, OpenError> {
+        let position = damage.position;
+        if let DamageKind::OutOfReach(first) = damage.kind {
+            self.split(segment, position, first)?;
+            let holds = Holds::CopiedBatches;
+            return Ok(Tail { damage, holds });
         }
+        let mut scan = segment.scan(position)?;
+        // Space that was reserved is cut off whenever a segment was not closed. A page that was not
+        // written in the middle of a log looks like it, so that the zeros must go on to the end.
+        if damage.kind == DamageKind::Blank
+            && self.config.preallocate
+            && scan.is_blank_from(position)?
+        {
+            let holds = Holds::ReservedSpace;
+            return Ok(Tail { damage, holds });
+        }
+        let durable = log_end..self.durable();
+        let holds = match scan.find_good(position, &wanted(segment, durable))? {
+            Some(found) if found.any_durable => {
+                return Err(scan.damaged(position, damage.fault).into());
+            }
+            Some(found) => Holds::GoodBatches(found),
+            None => Holds::NothingGood,
+        };
+        Ok(Tail { damage, holds })
     }
 
     /// Cuts a segment behind its good batches. Were there good ones behind that, damage is likelier
-    /// than a crash, and what may have been durable is kept in a file; if it surely was, nothing is
-    /// cut.
+    /// than a crash, and what may have been durable is kept in a file.
     fn cut_off(
         &mut self,
-        damage: Damage,
+        Tail { damage, holds }: Tail,
         segment: &Segment<D>,
         log_end: Offset,
     ) -> Result<(), OpenError> {
-        let (position, durable) = (damage.position, log_end..self.durable());
-        // Space that was reserved is cut off whenever a segment was not closed.
-        let is_reserved = damage.kind == DamageKind::Blank && self.config.preallocate;
-        let mut found = None;
-        if !is_reserved || !durable.is_empty() {
-            let mut scan = segment.scan(position)?;
-            found = scan.find_good(position, &wanted(segment, durable))?;
-            if found.is_some_and(|it| it.any_durable) {
-                return Err(scan.damaged(position, damage.fault).into());
-            }
-        }
+        let position = damage.position;
         let path = segment.path(FileContent::Log);
-        if let Some(found) = found {
+        if let Holds::GoodBatches(found) = &holds {
             let saved = segment.save_from(position, log_end)?;
-            self.note_saved(&path, saved, &found);
+            self.note_saved(&path, saved, found);
         }
         let cut = Cut {
             bytes: segment.size() - position,
@@ -224,11 +259,12 @@ impl<D: Disk> Recovery<'_, D> {
             position,
         };
         segment.cut(position)?;
-        if !is_reserved {
-            warn!(path = %cut.path.display(), position, bytes = cut.bytes,
-                reason = cut.reason, "log cut behind its last good batch");
-            self.opening.cut = Some(cut);
+        if matches!(holds, Holds::CopiedBatches | Holds::ReservedSpace) {
+            return Ok(());
         }
+        warn!(path = %cut.path.display(), position, bytes = cut.bytes,
+            reason = cut.reason, "log cut behind its last good batch");
+        self.opening.cut = Some(cut);
         Ok(())
     }
 
@@ -249,9 +285,10 @@ impl<D: Disk> Recovery<'_, D> {
         });
     }
 
-    /// Moves the batches from this position on, of which the first has this offset, into a
-    /// segment of their own. Brokers of long ago wrote segments whose offsets do not fit into
-    /// 32 bits. A crash leaves the one segment, or the second as well, which is then complete.
+    /// Copies the batches from this position on, of which the first has this offset, into a
+    /// segment of their own, before they are cut off this one. Brokers of long ago wrote segments
+    /// whose offsets do not fit into 32 bits. A crash leaves the one segment, or the second as well,
+    /// which is then complete.
     fn split(
         &mut self,
         segment: &Segment<D>,
@@ -278,7 +315,6 @@ impl<D: Disk> Recovery<'_, D> {
             );
             self.segments.insert(first, Arc::new(split));
         }
-        segment.cut(position)?;
         Ok(())
     }
 

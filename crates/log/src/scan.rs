@@ -244,6 +244,22 @@ impl<'a, F: DiskFile> Scan<'a, F> {
         Ok(head.iter().all(|&byte| byte == 0))
     }
 
+    /// Whether nothing but zeros stands from here to the end. Reads no further than the first byte
+    /// that is none, a chunk at a time.
+    pub(crate) fn is_blank_from(&mut self, mut position: u32) -> Result<bool, DiskError> {
+        self.crc_chunk.resize(CRC_CHUNK_LEN, 0);
+        while position < self.end {
+            let left = (self.end - position) as usize;
+            let part = &mut self.crc_chunk[..CRC_CHUNK_LEN.min(left)];
+            self.file.read_exact_at(part, u64::from(position))?;
+            if part.iter().any(|&byte| byte != 0) {
+                return Ok(false);
+            }
+            position += u32::try_from(part.len()).expect("a chunk is small");
+        }
+        Ok(true)
+    }
+
     /// Reads a whole batch into memory, checksum not compared. `None` for magic 0 and 1.
     pub(crate) fn read(&self, batch: &Scanned) -> Result<Option<RecordBatch>, ScanError> {
         if batch.header.is_none() {

@@ -5,6 +5,7 @@
 
 mod indexes;
 mod look_up;
+mod marks;
 mod rescue;
 mod timestamps;
 
@@ -19,6 +20,7 @@ use klamm_records::NO_TIMESTAMP;
 use parking_lot::Mutex;
 
 pub(crate) use self::indexes::Indexes;
+use self::marks::Marks;
 use crate::index_error::IndexError;
 use crate::names::{FileContent, FileName, Transit};
 use crate::scan::{Scan, ScanError};
@@ -39,17 +41,8 @@ pub(crate) struct Segment<D: Disk> {
     /// Records are read without it, and headers of batches only where an index does not fit them:
     /// for as long as it is made anew, whoever needs an index of this segment waits.
     indexes: Mutex<Option<Indexes<D>>>,
-    /// Whether the offset and the time index were made here, and are not trusted less than the log.
-    is_index_new: AtomicBool,
-    /// Whether the batches may not be durable although no file is open that was written to: those of
-    /// a log that is recovered were written by a process that is gone.
-    owes_log_sync: AtomicBool,
-    /// Whether the files of the indexes were changed and not synced, of which no open index knows:
-    /// they were let go of, after recovery or because one could not be made anew. Changed while
-    /// `indexes` is held.
-    owes_index_sync: AtomicBool,
-    /// Whether it is no longer appended to.
-    is_sealed: AtomicBool,
+    /// What outlives the open files.
+    marks: Marks,
     /// The largest timestamp, once it was asked for and the segment is sealed.
     largest: Mutex<Option<TimestampOffset>>,
     /// Whether the files have the names of such that wait to be removed. Changed while `indexes`
@@ -74,10 +67,7 @@ impl<D: Disk> Segment<D> {
             file: OnceLock::new(),
             size: AtomicU32::new(size),
             indexes: Mutex::new(None),
-            is_index_new: AtomicBool::new(false),
-            owes_log_sync: AtomicBool::new(false),
-            owes_index_sync: AtomicBool::new(false),
-            is_sealed: AtomicBool::new(false),
+            marks: Marks::default(),
             largest: Mutex::new(None),
             is_retired: AtomicBool::new(false),
         }
@@ -115,37 +105,27 @@ impl<D: Disk> Segment<D> {
         Ok(())
     }
 
-    /// The same segment in a directory of another name.
+    /// The same segment in a directory of another name, with no file open.
     pub(crate) fn moved_to(&self, directory: PathBuf) -> Self {
         let (base_offset, index_bytes) = (self.base_offset, self.index_bytes);
-        Self::new(
-            self.disk.clone(),
-            directory,
-            base_offset,
-            index_bytes,
-            self.size(),
-        )
+        let disk = self.disk.clone();
+        Self {
+            marks: self.marks.clone(),
+            ..Self::new(disk, directory, base_offset, index_bytes, self.size())
+        }
     }
 
     /// The same segment with no file open: who needs it next opens it. What is not synced yet is not
     /// forgotten, and neither are entries of an index that found no room on the disk. Whoever has
     /// this one reads on by it, and nobody may append to it.
     pub(crate) fn let_go(&self) -> Self {
-        let fresh = self.moved_to(self.directory.clone());
-        let flag = |from: &AtomicBool, to: &AtomicBool| {
-            to.store(from.load(Ordering::Acquire), Ordering::Release);
-        };
         let mut indexes = self.indexes.lock();
-        if let Some(open) = indexes.take() {
-            if open.is_dirty() {
-                self.owes_index_sync.store(true, Ordering::Release);
-            }
-            *fresh.indexes.lock() = open.closed(self.size() == 0);
+        let open = indexes.take();
+        if open.as_ref().is_some_and(Indexes::is_dirty) {
+            self.marks.owes_index_sync.set(true);
         }
-        flag(&self.owes_log_sync, &fresh.owes_log_sync);
-        flag(&self.owes_index_sync, &fresh.owes_index_sync);
-        flag(&self.is_index_new, &fresh.is_index_new);
-        flag(&self.is_sealed, &fresh.is_sealed);
+        let fresh = self.moved_to(self.directory.clone());
+        *fresh.indexes.lock() = open.and_then(|open| open.closed(self.size() == 0));
         *fresh.largest.lock() = *self.largest.lock();
         fresh
     }
@@ -171,14 +151,13 @@ impl<D: Disk> Segment<D> {
 
     /// Says that nothing of the segment is known to be durable.
     pub(crate) fn owe_sync(&self) {
-        self.owes_log_sync.store(true, Ordering::Release);
-        self.owes_index_sync.store(true, Ordering::Release);
+        self.marks.owes_log_sync.set(true);
+        self.marks.owes_index_sync.set(true);
     }
 
     /// Whether something may not be durable that no open file tells of.
     pub(crate) fn owes_sync(&self) -> bool {
-        let owes = |it: &AtomicBool| it.load(Ordering::Acquire);
-        owes(&self.owes_log_sync) || owes(&self.owes_index_sync)
+        self.marks.owes_log_sync.get() || self.marks.owes_index_sync.get()
     }
 
     /// The smallest offset that the segment may hold.
@@ -251,7 +230,7 @@ impl<D: Disk> Segment<D> {
     /// Says that nothing is appended from here on, and what the largest timestamp is if that is
     /// known.
     pub(crate) fn set_sealed(&self, largest: Option<TimestampOffset>) {
-        self.is_sealed.store(true, Ordering::Release);
+        self.marks.is_sealed.set(true);
         *self.largest.lock() = largest;
     }
 
@@ -303,7 +282,7 @@ impl<D: Disk> Segment<D> {
     /// Cuts the file behind this position, durably: what is written there next must not be mixed
     /// up with what stood there, should the power go.
     pub(crate) fn cut(&self, position: u32) -> Result<(), DiskError> {
-        self.is_sealed.store(false, Ordering::Release);
+        self.marks.is_sealed.set(false);
         *self.largest.lock() = None;
         let file = self.file()?;
         // Readers first: what they see is a size of whole batches throughout.
@@ -319,12 +298,12 @@ impl<D: Disk> Segment<D> {
     pub(crate) fn sync_log(&self) -> Result<(), DiskError> {
         match self.file.get() {
             Some(file) => file.sync_data()?,
-            None if self.owes_log_sync.load(Ordering::Acquire) => {
+            None if self.marks.owes_log_sync.get() => {
                 sync_file(&self.disk, &self.path(FileContent::Log))?;
             }
             None => return Ok(()),
         }
-        self.owes_log_sync.store(false, Ordering::Release);
+        self.marks.owes_log_sync.set(false);
         Ok(())
     }
 
@@ -336,14 +315,14 @@ impl<D: Disk> Segment<D> {
                 indexes.offset.sync()?;
                 indexes.time.sync()?;
                 indexes.transaction.sync()?;
-            } else if self.owes_index_sync.load(Ordering::Acquire) {
+            } else if self.marks.owes_index_sync.get() {
                 for content in FileContent::OF_A_SEGMENT {
                     if content != FileContent::Log {
                         sync_file(&self.disk, &self.path(content))?;
                     }
                 }
             }
-            self.owes_index_sync.store(false, Ordering::Release);
+            self.marks.owes_index_sync.set(false);
         }
         self.sync_log()
     }

@@ -9,10 +9,12 @@ use std::sync::Arc;
 
 use klamm_io::{Clock, RealDisk, SystemClock};
 use klamm_log::{
-    DiskFailure as _, LogConfig, LogManager, ManagerOptions, Now, Opened, Owner, PartitionLog,
-    Progress, Wiring,
+    DiskFailure as _, Isolation, LogConfig, LogManager, ManagerOptions, Now, Opened, Owner,
+    PartitionLog, Progress, ReadLimit, Wiring,
 };
-use klamm_primitives::{BrokerEpoch, BrokerId, LeaderEpoch, PartitionIndex, TopicPartition};
+use klamm_primitives::{
+    BrokerEpoch, BrokerId, LeaderEpoch, Offset, PartitionIndex, TopicPartition,
+};
 use klamm_records::{
     BatchOptions, Codecs, RecordBatchBuilder, ValidBatch, ValidationRules, validate,
 };
@@ -133,6 +135,35 @@ fn idle_partitions_hold_no_descriptor_after_a_crash_either() {
         assert_eq!(log.reader().offsets().log_end.get(), expected);
     }
     assert!(opened.manager.stop(BrokerEpoch::NONE).unclean.is_empty());
+}
+
+/// Covers LG-029: reading an idle log opens a file that the log itself has as well as its list of
+/// segments, and closing it closes both.
+#[test]
+fn a_stop_closes_the_files_of_logs_that_were_only_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let manager = open(path, &|_| ()).manager;
+    for index in 0..4 {
+        let log = create(&manager, index);
+        let appended = log.lock().append(&[batch()], LeaderEpoch::new(0), 0);
+        appended.unwrap();
+    }
+    manager.stop(BrokerEpoch::NONE);
+    let manager = open(path, &|_| ()).manager;
+    let logs = manager.all();
+    let limit = ReadLimit {
+        bytes_max: 1 << 20,
+        whole_first_batch: true,
+    };
+    for log in &logs {
+        let read = log.reader().read(Offset::ZERO, limit, Isolation::LogEnd);
+        assert!(!read.unwrap().range.unwrap().read().unwrap().is_empty());
+    }
+    assert!(open_files(path).len() > logs.len());
+    assert!(manager.stop(BrokerEpoch::NONE).unclean.is_empty());
+    let left = open_files(path);
+    assert!(left.is_empty(), "{left:?}");
 }
 
 /// What the process with few descriptors does: the test below starts it.

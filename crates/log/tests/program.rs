@@ -52,6 +52,10 @@ fn it_checks_without_writing_and_repairs_when_told_to() {
         printed.contains("the directory of one partition"),
         "{printed}"
     );
+    let (code, printed) = run("check", &root.path().join("nowhere"));
+    assert_eq!(code, Some(2), "{printed}");
+    assert!(printed.contains("nowhere"), "{printed}");
+    assert!(printed.contains("No such file or directory"), "{printed}");
     let (code, printed) = run("check", &directory);
     assert_eq!(code, Some(0), "{printed}");
     assert!(

@@ -22,6 +22,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use crate::complaints::Complaints;
 use crate::end::End;
 use crate::file_buffers::FileBuffers;
+use crate::frame_buffers::FrameBuffers;
 use crate::frame_reader::FrameReader;
 use crate::inline::Inline;
 use crate::line::Place;
@@ -48,6 +49,7 @@ pub(crate) struct Common<F> {
     pub(crate) inline: OnceLock<Inline<F>>,
     pub(crate) memory: Option<Arc<RequestMemory>>,
     pub(crate) buffers: FileBuffers,
+    pub(crate) frame_buffers: Arc<FrameBuffers>,
     pub(crate) complaints: Complaints,
     pub(crate) request_bytes_max: usize,
     pub(crate) requests_per_connection: usize,
@@ -151,7 +153,7 @@ where
             has_ended: false,
             may_handle_here: false,
             afterwards: Afterwards::default(),
-            reader: FrameReader::new(common.request_bytes_max),
+            reader: FrameReader::new(common.request_bytes_max, Arc::clone(&common.frame_buffers)),
             pipeline: Pipeline::new(common.requests_per_connection),
             outgoing: Outgoing::new(),
             holdup: Holdup {

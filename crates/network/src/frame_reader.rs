@@ -2,7 +2,7 @@
 //!
 //! Per frame: one read into a small buffer on the stack, which brings the size and all of a small
 //! frame, or of several; what is missing of a large frame is read straight into memory of its
-//! own. So a small frame costs one system call and one allocation, a large one two copies of at
+//! own, which comes from [`FrameBuffers`]. So a small frame costs one system call and one allocation, a large one two copies of at
 //! most [`FIRST_READ`] bytes more than its bytes; a connection without a frame under way holds no
 //! buffer at all.
 
@@ -12,6 +12,7 @@ mod tests;
 use std::io;
 use std::mem::MaybeUninit;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
@@ -19,21 +20,23 @@ use klamm_wire::{FrameCodec, FrameError};
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio_util::io::poll_read_buf;
 
+use crate::frame_buffers::{FRAME_BUFFER_LEN, FrameBuffer, FrameBuffers};
+
 /// Bytes of the size in front of a frame.
 const SIZE_LEN: usize = 4;
 
 /// How much is read where it is not known what comes.
 const FIRST_READ: usize = 4096;
 
-/// Room is taken for so much of a frame before it comes: enough for a produce request as clients
-/// make them by default, so that these are never moved. A larger frame makes its buffer grow as
-/// its bytes arrive.
-const RESERVED_MAX: usize = 1_114_112;
+/// Room is taken for so much of a frame before it comes, so that most are never moved. A larger
+/// frame makes its buffer grow as its bytes arrive.
+const RESERVED_MAX: usize = FRAME_BUFFER_LEN;
 
 /// Cuts what arrives into frames, and keeps what it has of the next one between reads.
 #[derive(Debug)]
 pub(crate) struct FrameReader {
     codec: FrameCodec,
+    buffers: Arc<FrameBuffers>,
     state: State,
     /// What was read beyond the frame that was returned last.
     beyond: BytesMut,
@@ -46,7 +49,7 @@ enum State {
     /// Inside the size.
     Size { bytes: [u8; SIZE_LEN], len: usize },
     /// Inside a frame of this size.
-    Body { size: usize, body: BytesMut },
+    Body { size: usize, body: FrameBuffer },
 }
 
 /// What came.
@@ -62,9 +65,10 @@ pub(crate) enum Read {
 
 impl FrameReader {
     /// Takes frames of at most `size_max` bytes.
-    pub(crate) fn new(size_max: usize) -> Self {
+    pub(crate) fn new(size_max: usize, buffers: Arc<FrameBuffers>) -> Self {
         Self {
             codec: FrameCodec::new(size_max),
+            buffers,
             state: State::start(),
             beyond: BytesMut::new(),
             received: 0,
@@ -91,10 +95,10 @@ impl FrameReader {
                 return Poll::Ready(Ok(read));
             }
             match &mut self.state {
-                State::Body { size, body } if *size - body.len() > FIRST_READ => {
-                    reserve(body, *size);
-                    let missing = *size - body.len();
-                    let mut room = (&mut *body).limit(missing);
+                State::Body { size, body } if *size - body.bytes.len() > FIRST_READ => {
+                    reserve(body, *size, &self.buffers);
+                    let missing = *size - body.bytes.len();
+                    let mut room = (&mut body.bytes).limit(missing);
                     let count = ready!(poll_read_buf(Pin::new(stream), context, &mut room))?;
                     if count == 0 {
                         return Poll::Ready(Err(self.ended_inside()));
@@ -127,7 +131,7 @@ impl FrameReader {
         let mut beyond = std::mem::take(&mut self.beyond);
         let read = match &self.state {
             // The whole frame is there: nothing needs to be moved.
-            State::Body { size, body } if body.is_empty() && beyond.len() >= *size => {
+            State::Body { size, body } if body.bytes.is_empty() && beyond.len() >= *size => {
                 let frame = beyond.split_to(*size).freeze();
                 self.state = State::start();
                 Some(Read::Frame(frame))
@@ -158,18 +162,18 @@ impl FrameReader {
                     return Ok(None);
                 }
                 let size = self.codec.check_size(i32::from_be_bytes(*size))?;
-                let body = BytesMut::new();
+                let body = FrameBuffer::default();
                 self.state = State::Body { size, body };
                 Ok(Some(Read::Announced(size)))
             }
             State::Body { size, body } => {
-                let count = bytes.len().min(*size - body.len());
+                let count = bytes.len().min(*size - body.bytes.len());
                 if count > 0 {
-                    reserve(body, *size);
-                    body.put_slice(&bytes[..count]);
+                    reserve(body, *size, &self.buffers);
+                    body.bytes.put_slice(&bytes[..count]);
                     bytes.advance(count);
                 }
-                if body.len() < *size {
+                if body.bytes.len() < *size {
                     return Ok(None);
                 }
                 let frame = std::mem::take(body).freeze();
@@ -189,7 +193,7 @@ impl FrameReader {
     fn ended_inside(&self) -> FrameError {
         let received = match &self.state {
             State::Size { len, .. } => *len,
-            State::Body { body, .. } => SIZE_LEN + body.len(),
+            State::Body { body, .. } => SIZE_LEN + body.bytes.len(),
         };
         FrameError::Disconnected { received }
     }
@@ -205,10 +209,14 @@ impl State {
 }
 
 /// Sees to it that there is room, if only for a part of what is missing.
-fn reserve(body: &mut BytesMut, size: usize) {
-    if body.len() == body.capacity() {
-        let missing = size - body.len();
-        body.reserve(missing.min(body.len().max(RESERVED_MAX)));
+fn reserve(body: &mut FrameBuffer, size: usize, buffers: &Arc<FrameBuffers>) {
+    if body.bytes.capacity() == 0 {
+        *body = buffers.take(size);
+    }
+    let bytes = &mut body.bytes;
+    if bytes.len() == bytes.capacity() {
+        let missing = size - bytes.len();
+        bytes.reserve_exact(missing.min(bytes.len().max(RESERVED_MAX)));
     }
 }
 

@@ -41,6 +41,7 @@ mod complaints;
 mod connection;
 mod end;
 mod file_buffers;
+mod frame_buffers;
 mod frame_reader;
 mod outgoing;
 mod seat;

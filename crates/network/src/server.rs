@@ -121,6 +121,7 @@ impl<N: Net, C: Clock, F: DiskFile> Server<N, C, F> {
                 inline: OnceLock::new(),
                 memory: queued_request_bytes_max.map(RequestMemory::new),
                 buffers: FileBuffers::default(),
+                frame_buffers: Arc::default(),
                 complaints: Complaints::default(),
                 request_bytes_max,
                 requests_per_connection,

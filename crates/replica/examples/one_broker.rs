@@ -16,7 +16,7 @@ use klamm_records::{BatchOptions, Codecs, RecordBatchBuilder, RecordBatches};
 use klamm_replica::{
     AppendEntry, AppendOutcome, AppendRequest, FetchOutcome, FetchPartition, FetchRequest, Fetcher,
     Finished, IsrProposal, IsrProposer, Origin, ReplicaManager, ReplicaOptions, ReplicaWiring,
-    TopicSettings, TopicSettingsSource,
+    Ticket, TopicSettings, TopicSettingsSource,
 };
 use klamm_wire::metadata::partition::PartitionRecord;
 use klamm_wire::metadata::topic::TopicRecord;
@@ -41,8 +41,13 @@ impl IsrProposer for Nobody {
     }
 }
 
-type Replicas = ReplicaManager<RealDisk, &'static str>;
-type AllFinished = Vec<Finished<<RealDisk as Disk>::File, &'static str>>;
+/// Who waits. A server keeps the connection here.
+struct Reader(&'static str);
+
+impl Ticket for Reader {}
+
+type Replicas = ReplicaManager<RealDisk, Reader>;
+type AllFinished = Vec<Finished<<RealDisk as Disk>::File, Reader>>;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let now = Now {
@@ -60,7 +65,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     // A consumer waits for what is to come, and the ticket says who it is.
     let (outcome, then) = replicas.fetch(fetch_from(&clicks), now.instant);
     if let FetchOutcome::Waits(wait) = outcome {
-        replicas.wait_fetch(wait, "a consumer", &mut finished);
+        replicas.wait_fetch(wait, Reader("a consumer"), &mut finished);
     }
     replicas.follow_up(then, &mut finished);
 
@@ -166,7 +171,11 @@ fn fetch_from(partition: &TopicPartition) -> FetchRequest {
 /// A server would hand the ranges to sockets.
 fn print_records(finished: AllFinished, codecs: &mut Codecs) -> Result<(), Box<dyn Error>> {
     for it in finished {
-        let Finished::Fetched { ticket, results } = it else {
+        let Finished::Fetched {
+            ticket: Reader(who),
+            results,
+        } = it
+        else {
             continue;
         };
         for found in results {
@@ -178,7 +187,7 @@ fn print_records(finished: AllFinished, codecs: &mut Codecs) -> Result<(), Box<d
                 let mut records = batch.read(codecs)?;
                 while let Some(record) = records.next()? {
                     let value = String::from_utf8_lossy(record.value.unwrap_or_default());
-                    println!("{ticket} reads {value} at {}", record.offset);
+                    println!("{who} reads {value} at {}", record.offset);
                 }
             }
         }

@@ -12,11 +12,11 @@ mod list_offsets;
 mod log_events;
 mod offset_for_leader_epoch;
 mod retries;
+mod taking;
 mod waiting;
 
 use std::error::Error;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
@@ -25,21 +25,18 @@ use klamm_controller::MetadataImage;
 use klamm_io::Disk;
 use klamm_log::LogManager;
 use klamm_primitives::{BrokerId, TopicPartition};
-use klamm_purgatory::{Purgatory, PurgatoryConfig};
 use parking_lot::Mutex;
 use tracing::error;
 
 pub use self::append::is_internal_topic;
 pub use self::apply::{Applied, NotTaken};
 use self::isr::IsrCheck;
-use self::retries::Retries;
+use self::taking::Taking;
+use self::waiting::Parked;
 pub use self::waiting::Waiting;
 use crate::NotServed;
-use crate::delayed_delete_records::DelayedDeleteRecords;
-use crate::delayed_fetch::DelayedFetch;
-use crate::delayed_produce::DelayedProduce;
-use crate::file_budget::{FileBudget, Unbounded};
-use crate::follow_up::{FollowUp, PartitionKey};
+use crate::file_budget::FileBudget;
+use crate::follow_up::FollowUp;
 use crate::isr_proposal::IsrProposer;
 use crate::partition::{Partition, PartitionStatus, StorageFailure};
 use crate::surroundings::Surroundings;
@@ -89,28 +86,19 @@ pub struct ReplicaWiring<D: Disk> {
 /// none is async, and none calls back. A call returns its own answer, and a [`FollowUp`] to be
 /// [done](ReplicaManager::follow_up) once that answer is on its way.
 ///
-/// Locks: the map is read without one. `applying` is held while metadata is taken over, before
-/// any partition's lock; see the partition for the rest. None is held while operations that wait
-/// are asked.
+/// Locks: the map is read without one. Whoever takes over metadata holds that of the turn, before
+/// any partition's; see the partition for the rest. None is held while operations that wait are
+/// asked.
 pub struct ReplicaManager<D: Disk, T> {
     logs: Arc<LogManager<D>>,
     settings: Box<dyn TopicSettingsSource>,
     proposer: Box<dyn IsrProposer>,
-    files: Box<dyn FileBudget>,
-    has_lost_directory: bool,
-    /// No more partitions are taken.
-    is_stopping: AtomicBool,
     around: Arc<Surroundings>,
     hosted: ArcSwap<Hosted<D>>,
     image: ArcSwap<MetadataImage>,
-    /// Held by the one who takes over metadata.
-    applying: Mutex<()>,
-    keys: AtomicU64,
+    taking: Taking,
     isr_check: Mutex<IsrCheck<D>>,
-    retries: Mutex<Retries>,
-    produces: Purgatory<PartitionKey, DelayedProduce<D, T>>,
-    fetches: Purgatory<PartitionKey, DelayedFetch<D, T>>,
-    deletions: Purgatory<PartitionKey, DelayedDeleteRecords<D, T>>,
+    parked: Parked<D, T>,
 }
 
 /// The partitions that have, or should have, a log here. Replaced as a whole when some come or
@@ -120,9 +108,6 @@ pub(crate) type Hosted<D> = HashMap<TopicPartition, Arc<Partition<D>>>;
 impl<D: Disk, T> ReplicaManager<D, T> {
     /// A manager that hosts nothing yet; `image` is where [`ReplicaManager::apply`] begins from,
     /// as a rule the empty one. Its time begins at `now`.
-    ///
-    /// # Panics
-    /// It does not: the purgatories refuse only what is not set here.
     pub fn new(
         options: &ReplicaOptions,
         wiring: ReplicaWiring<D>,
@@ -131,57 +116,44 @@ impl<D: Disk, T> ReplicaManager<D, T> {
     ) -> Self {
         let around = Surroundings::new(options.broker, options.lag_max);
         around.learn(&image);
-        let seeded = PurgatoryConfig {
-            hash_seed: options.hash_seed,
-            ..PurgatoryConfig::default()
-        };
-        // Deletions are few, and what they leave behind is not worth keeping. (PU-028)
-        let for_deletions = PurgatoryConfig {
-            purge_interval: 1,
-            ..seeded
-        };
-        let differs_in_numbers = "it differs from the default in numbers that may be any";
         Self {
             logs: wiring.logs,
             settings: wiring.settings,
             proposer: wiring.proposer,
-            files: Box::new(Unbounded),
-            has_lost_directory: options.has_lost_directory,
-            is_stopping: AtomicBool::new(false),
             around: Arc::new(around),
             hosted: ArcSwap::default(),
             image: ArcSwap::new(image),
-            applying: Mutex::new(()),
-            keys: AtomicU64::new(0),
-            retries: Mutex::default(),
+            taking: Taking::new(options.has_lost_directory),
             isr_check: Mutex::new(IsrCheck::new(options.lag_max / 2, now)),
-            produces: Purgatory::new(now, seeded).expect(differs_in_numbers),
-            fetches: Purgatory::new(now, seeded).expect(differs_in_numbers),
-            deletions: Purgatory::new(now, for_deletions).expect(differs_in_numbers),
+            parked: Parked::new(options.hash_seed, now),
         }
     }
 
     /// The same, with a bound to the files that partitions that are made may take. Those beyond it
     /// are offline, and tried again as if the process had no descriptor left.
     #[must_use]
-    pub fn within(self, files: Box<dyn FileBudget>) -> Self {
-        Self { files, ..self }
+    pub fn within(mut self, files: Box<dyn FileBudget>) -> Self {
+        self.taking.files = files;
+        self
     }
 
     /// Takes no more partitions from here on: an image that is being taken over ends where it is,
     /// with those that it has brought so far. For the end of the broker, which is not to wait until
     /// thousands of partitions are made.
     pub fn stop_taking(&self) {
-        self.is_stopping.store(true, Ordering::Release);
-    }
-
-    fn is_stopping(&self) -> bool {
-        self.is_stopping.load(Ordering::Acquire)
+        self.taking.stop();
     }
 
     /// What a partition is here and now; `None` if it is not.
     pub fn status(&self, partition: &TopicPartition) -> Option<PartitionStatus> {
         self.hosted.load().get(partition)?.status()
+    }
+
+    /// Whether a partition should be here and its log cannot be used, for good or for now. Cheap: it
+    /// is asked for each partition that clients are told of.
+    pub fn is_offline(&self, partition: &TopicPartition) -> bool {
+        let hosted = self.hosted.load();
+        hosted.get(partition).is_some_and(|it| it.is_offline())
     }
 
     /// How many partitions are hosted, also those whose logs cannot be used.

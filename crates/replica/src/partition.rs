@@ -168,6 +168,11 @@ impl<D: Disk> Partition<D> {
         self.state.read().topic_id
     }
 
+    /// Whether its log cannot be used.
+    pub(crate) fn is_offline(&self) -> bool {
+        matches!(self.state.read().role, Role::Offline)
+    }
+
     /// From here on the topic's settings are these.
     pub(crate) fn set_settings(&self, settings: Arc<TopicSettings>) {
         let log = match &self.state.read().role {

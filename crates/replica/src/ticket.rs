@@ -1,7 +1,7 @@
 //! [`Ticket`]: what the caller leaves with a request that waits.
 
-/// What the caller leaves with a request that waits: all that it needs to answer it later. What can
-/// be copied tells nothing of whoever waits.
+/// What the caller leaves with a request that waits: all that it needs to answer it later. A number
+/// tells nothing of whoever waits; nobody hurries it, and it goes on waiting.
 pub trait Ticket {
     /// The number of whoever waits, by which [`ReplicaManager::hurry`](crate::ReplicaManager::hurry)
     /// finds what waits for it; less than 2⁶³. It must not change.
@@ -15,7 +15,9 @@ pub trait Ticket {
     }
 }
 
-impl<T: Copy> Ticket for T {}
+impl Ticket for () {}
+impl Ticket for u32 {}
+impl Ticket for u64 {}
 
 /// Whether whoever waits goes on waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -74,7 +74,7 @@ fn ask(address: SocketAddr, started: Instant) -> Result<()> {
     let mut connection = loop {
         match TcpStream::connect(address) {
             Ok(connection) => break connection,
-            Err(error) if started.elapsed() > Duration::from_secs(60) => return Err(error.into()),
+            Err(error) if started.elapsed() > Duration::from_mins(1) => return Err(error.into()),
             Err(_) => thread::sleep(Duration::from_micros(100)),
         }
     };

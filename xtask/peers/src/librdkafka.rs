@@ -17,7 +17,7 @@ use crate::latency::Latencies;
 use crate::records::Records;
 
 /// How long acknowledgements may take in the end.
-const FLUSH_MAX: Duration = Duration::from_secs(120);
+const FLUSH_MAX: Duration = Duration::from_mins(2);
 
 /// Counts what is not delivered, and times what is.
 struct Deliveries {
@@ -105,7 +105,7 @@ impl<'a> Sender<'a> {
     /// Sends all records as fast as it goes.
     pub(crate) fn send_all(&self) -> Result<()> {
         let due = self.producer.context().start;
-        for index in 0..self.records.records {
+        for index in 0..self.records.count {
             self.send(index, due)?;
         }
         self.finish()

@@ -95,7 +95,7 @@ fn receive(options: &Options, path: &PathBuf) -> Result<f64> {
     let (mut near, mut far) = pair()?;
     let chunks = options.bytes / CHUNK as u64;
     let sender = thread::spawn(move || -> Result<()> {
-        let chunk: Vec<u8> = (0..CHUNK).map(|it| (it * 31 >> 3) as u8).collect();
+        let chunk: Vec<u8> = (0..=u8::MAX).cycle().step_by(7).take(CHUNK).collect();
         for _ in 0..chunks {
             near.write_all(&chunk)?;
         }
@@ -114,7 +114,7 @@ fn receive(options: &Options, path: &PathBuf) -> Result<f64> {
         sum ^= crc32c::crc32c(&chunk);
         file.write_all_at(&chunk, index * CHUNK as u64)?;
     }
-    let spent = cpu::of_this_thread()? - before;
+    let spent = cpu::of_this_thread()?.saturating_sub(before);
     std::hint::black_box(sum);
     sender.join().expect("the sender does not panic")?;
     Ok(per_gb(spent, chunks * CHUNK as u64))
@@ -136,7 +136,7 @@ fn send(
     for index in 0..chunks {
         how(&near, index * CHUNK as u64, CHUNK)?;
     }
-    let spent = cpu::of_this_thread()? - before;
+    let spent = cpu::of_this_thread()?.saturating_sub(before);
     drop(near);
     reader.join().expect("the reader does not panic")?;
     Ok(per_gb(spent, chunks * CHUNK as u64))

@@ -64,7 +64,7 @@ pub(crate) fn produce(options: &Options) -> Result<Load> {
     let began = Instant::now();
     sender.send_all()?;
     let seconds = began.elapsed().as_secs_f64();
-    let spent = cpu::of_process(options.broker)? - before;
+    let spent = cpu::of_process(options.broker)?.saturating_sub(before);
     load(options, seconds, spent)
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn consume(options: &Options) -> Result<Load> {
     consumer.assign(&wanted)?;
     let mut began = None;
     let mut bytes = 0;
-    for index in 0..records.records {
+    for index in 0..records.count {
         let message = consumer
             .poll(Duration::from_secs(30))
             .with_context(|| format!("nothing came after {index} records"))??;
@@ -100,8 +100,8 @@ pub(crate) fn consume(options: &Options) -> Result<Load> {
         .context("no records are asked for")?
         .elapsed()
         .as_secs_f64();
-    let spent = cpu::of_process(options.broker)? - before;
-    if bytes as u64 != records.records * records.record_bytes as u64 {
+    let spent = cpu::of_process(options.broker)?.saturating_sub(before);
+    if bytes as u64 != records.count * records.record_bytes as u64 {
         bail!("{bytes} bytes came, which is not what was produced");
     }
     load(options, seconds, spent)
@@ -110,7 +110,7 @@ pub(crate) fn consume(options: &Options) -> Result<Load> {
 fn load(options: &Options, seconds: f64, spent: Duration) -> Result<Load> {
     let bytes = options.records.bytes();
     Ok(Load {
-        records: options.records.records,
+        records: options.records.count,
         seconds,
         megabytes_per_second: bytes / 1e6 / seconds,
         broker_cpu_per_gb: spent.as_secs_f64() / (bytes / 1e9),
@@ -125,15 +125,15 @@ pub(crate) fn latency(options: &LatencyOptions) -> Result<Latency> {
     let sender = Sender::start(&config, records, true)?;
     let before = cpu::of_process(*broker)?;
     let beat = Beat::new(options.rate);
-    for index in 0..records.records {
+    for index in 0..records.count {
         sender.send(index, beat.wait(index))?;
     }
     sender.finish()?;
     let seconds = beat.elapsed().as_secs_f64();
-    let spent = cpu::of_process(*broker)? - before;
+    let spent = cpu::of_process(*broker)?.saturating_sub(before);
     let quantiles = sender.quantiles()?;
     Ok(Latency {
-        records: records.records,
+        records: records.count,
         p50_ms: quantiles.p50_ms,
         p99_ms: quantiles.p99_ms,
         broker_cpu_percent: 100.0 * spent.as_secs_f64() / seconds,

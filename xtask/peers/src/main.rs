@@ -3,6 +3,7 @@
 //!
 //! Each command prints one JSON object; `cargo xtask bench --peers` calls them and makes a table.
 
+mod bare;
 mod cpu;
 mod discard;
 mod first_answer;
@@ -32,6 +33,8 @@ enum Task {
     Consume(load::Options),
     /// Produce at a steady rate, and time each record from when it was due.
     Latency(load::LatencyOptions),
+    /// Send one request after the other at a steady rate, and time each from when it was sent.
+    RoundTrips(bare::Options),
     /// Serve producers and throw away what they send, until the standard input ends.
     Discard(discard::Options),
     /// Send records by one producer, and tell what it costs this process.
@@ -48,6 +51,7 @@ fn main() -> Result<()> {
         Task::Produce(options) => serde_json::to_string(&load::produce(&options)?),
         Task::Consume(options) => serde_json::to_string(&load::consume(&options)?),
         Task::Latency(options) => serde_json::to_string(&load::latency(&options)?),
+        Task::RoundTrips(options) => serde_json::to_string(&bare::round_trips(&options)?),
         Task::Discard(options) => return discard::serve(&options),
         Task::Send(options) => serde_json::to_string(&producer::send(&options)?),
         Task::SendSteadily(options) => serde_json::to_string(&producer::send_steadily(&options)?),

@@ -77,8 +77,8 @@ impl Meter {
     /// To be called while all threads of the producer are still there.
     fn stop(&self, sent: &Records) -> Result<Sent> {
         let seconds = self.began.elapsed().as_secs_f64();
-        let spent = cpu::of_process(std::process::id())? - self.spent;
-        let records = sent.records;
+        let spent = cpu::of_process(std::process::id())?.saturating_sub(self.spent);
+        let records = sent.count;
         Ok(Sent {
             records,
             seconds,

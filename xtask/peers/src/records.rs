@@ -12,8 +12,8 @@ pub(crate) struct Records {
     pub(crate) topic: String,
     #[arg(long, default_value_t = 1)]
     pub(crate) partitions: i32,
-    #[arg(long)]
-    pub(crate) records: u64,
+    #[arg(long = "records")]
+    pub(crate) count: u64,
     #[arg(long)]
     pub(crate) record_bytes: usize,
     /// Settings of the client, `name=value`; rskafka has none.
@@ -31,8 +31,8 @@ impl Records {
     }
 
     pub(crate) fn value(&self) -> Vec<u8> {
-        let bytes = 0..self.record_bytes;
-        bytes.map(|it| b'a' + (it * 7 % 26) as u8).collect()
+        let letters = (b'a'..=b'z').cycle().step_by(7);
+        letters.take(self.record_bytes).collect()
     }
 
     /// The partition of a record: each in turn.
@@ -42,6 +42,6 @@ impl Records {
 
     /// Bytes of all values.
     pub(crate) fn bytes(&self) -> f64 {
-        self.records as f64 * self.record_bytes as f64
+        self.count as f64 * self.record_bytes as f64
     }
 }

@@ -46,6 +46,12 @@ struct Latency {
 }
 
 #[derive(Deserialize)]
+struct RoundTrips {
+    p50_ms: f64,
+    p99_ms: f64,
+}
+
+#[derive(Deserialize)]
 struct FirstAnswer {
     first_answer_ms: f64,
     idle_bytes: u64,
@@ -188,41 +194,55 @@ fn under_load(
     Ok(())
 }
 
+/// Records at a steady rate: by librdkafka, from when they were due; and on a bare socket as the
+/// ping-pong is, from when they were sent.
 fn latency(peers: &Path, broker: &Path, limits: &Limits, table: &mut Table) -> Result<()> {
     let data = tempfile::tempdir().context("no temporary directory")?;
     let setup = BrokerSetup::new(broker, data.path(), &[])?;
     let running = setup.start()?;
-    let mut runs = Vec::new();
+    let records = (LATENCY_SECONDS * 1000).to_string();
+    let load = ["--topic", "latency", "--records", &records];
+    let mut loads = Vec::new();
+    let mut round_trips = Vec::new();
     for _ in 0..RUNS {
-        let mut load = client(peers, "latency", &setup, &running, 100);
-        let records = (LATENCY_SECONDS * 1000).to_string();
-        load.args([
-            "--topic",
-            "latency",
-            "--records",
-            &records,
-            "-X",
-            "acks=all",
-        ]);
-        runs.push(ask::<Latency>(&mut load)?);
+        let mut steady = client(peers, "latency", &setup, &running, 100);
+        steady.args(load).args(["-X", "acks=all"]);
+        loads.push(ask::<Latency>(&mut steady)?);
+        let mut bare = Command::new(peers);
+        bare.args(["round-trips", "--address", &setup.address().to_string()]);
+        bare.args(["--record-bytes", "100"]).args(load);
+        round_trips.push(ask::<RoundTrips>(&mut bare)?);
     }
     running.stop()?;
+    let (p50, p99) = (limits.ping_pong_p50_ms, limits.ping_pong_p99_ms);
     for (name, found, limit, budget) in [
         (
-            "p50",
-            median(runs.iter().map(|it| it.p50_ms)),
-            limits.ping_pong_p50_ms,
+            "librdkafka, p50",
+            median(loads.iter().map(|it| it.p50_ms)),
+            p50,
             2,
         ),
         (
-            "p99",
-            median(runs.iter().map(|it| it.p99_ms)),
-            limits.ping_pong_p99_ms,
+            "librdkafka, p99",
+            median(loads.iter().map(|it| it.p99_ms)),
+            p99,
+            10,
+        ),
+        (
+            "bare socket, p50",
+            median(round_trips.iter().map(|it| it.p50_ms)),
+            p50,
+            2,
+        ),
+        (
+            "bare socket, p99",
+            median(round_trips.iter().map(|it| it.p99_ms)),
+            p99,
             10,
         ),
     ] {
         table.row([
-            &format!("produce at 1 000 records/s: {name} ms"),
+            &format!("produce at 1 000 records/s, {name} ms"),
             &format!("{found:.2}"),
             &format!("ping-pong: {limit:.2}"),
             &format!("{:.1}", found / limit),
@@ -230,8 +250,11 @@ fn latency(peers: &Path, broker: &Path, limits: &Limits, table: &mut Table) -> R
         ]);
     }
     table.row([
-        "produce at 1 000 records/s: % of a core",
-        &format!("{:.1}", median(runs.iter().map(|it| it.broker_cpu_percent))),
+        "produce at 1 000 records/s, librdkafka: % of a core",
+        &format!(
+            "{:.1}",
+            median(loads.iter().map(|it| it.broker_cpu_percent))
+        ),
         "",
         "",
         "",

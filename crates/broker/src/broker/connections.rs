@@ -8,9 +8,10 @@ use klamm_network::{ConnectionContext, Observer};
 
 use crate::node::Node;
 
-/// Counts those that are open, and sees to it that nothing waits for somebody who is gone, or who may be: a peer that sends no more
-/// has closed its side or all of the connection, which looks the same from here. So its fetch is
-/// answered with what there is, rather than kept for the weeks that it may ask for.
+/// Counts those that are open, and sees to it that nothing waits for somebody who is gone, or who may
+/// be: a peer that sends no more has closed its side or all of the connection, which looks the same
+/// from here. So its fetch is answered with what there is, rather than kept for the weeks that it may
+/// ask for.
 pub(super) struct Connections<D: Disk, C> {
     node: OnceLock<Weak<Node<D, C>>>,
     open: AtomicU64,

@@ -3,8 +3,10 @@
 //! v1 tells racks and replicas that are down, v4 lets the client forbid creation, v10 tells topic
 //! ids and v12 looks topics up by them, v13 has an error for the whole. Below v1 an empty list of
 //! topics means all of them. Topics that are created for the request are in its answer, with their
-//! leaders (AP-051). Differs from Apache Kafka: the cluster's internal topics are not created by
-//! asking for them.
+//! leaders (AP-051). A partition of this broker whose log cannot be used has no leader for as long
+//! as that lasts, like one of a failed log directory. Differs from Apache Kafka: the cluster's
+//! internal topics are not created by asking for them; and what has failed is known to the broker
+//! that is asked, not by way of the controller.
 
 mod describe;
 
@@ -23,7 +25,7 @@ use klamm_wire::messages::metadata::{
 use klamm_wire::{ApiKey, ErrorCode, UnknownTags};
 use tracing::debug;
 
-use self::describe::{Asker, describe, failed, is_legal_name};
+use self::describe::{Asker, View, failed, is_legal_name};
 use super::operations;
 use crate::call::{Call, note_refusal};
 use crate::node::{Node, reachable};
@@ -142,15 +144,21 @@ fn answer<D: Disk, C: Clock>(
         None => true,
         Some(topics) => asker.version == 0 && topics.is_empty(),
     };
+    let view = View {
+        image: &image,
+        asker,
+        local: node.id(),
+        is_offline_here: &|partition| node.replicas.is_offline(partition),
+    };
     let topics = if is_all {
         let topics = image.topics();
-        topics.map(|topic| describe(&image, topic, asker)).collect()
+        topics.map(|topic| view.describe(topic)).collect()
     } else {
         // Each once, however often it is asked for: the answer must not grow beyond the cluster.
         let mut told = HashSet::new();
         let named = request.topics.iter().flatten();
         let news = named.filter(|it| told.insert((it.name.as_deref(), it.topic_id)));
-        news.map(|it| named_topic(&image, it, asker)).collect()
+        news.map(|it| named_topic(&view, it)).collect()
     };
     let brokers: Vec<_> = image
         .brokers()
@@ -184,18 +192,14 @@ fn answer<D: Disk, C: Clock>(
 }
 
 /// A topic as it was asked for, by id or by name.
-fn named_topic(
-    image: &MetadataImage,
-    asked: &MetadataRequestTopic,
-    asker: &Asker,
-) -> MetadataResponseTopic {
+fn named_topic(view: &View<'_>, asked: &MetadataRequestTopic) -> MetadataResponseTopic {
     let by_id = asked.name.is_none();
     let topic = match asked.name.as_deref() {
-        Some(name) => image.topic(name),
-        None => image.topic_by_id(asked.topic_id),
+        Some(name) => view.image.topic(name),
+        None => view.image.topic_by_id(asked.topic_id),
     };
     match topic {
-        Some(topic) => describe(image, topic, asker),
+        Some(topic) => view.describe(topic),
         None if by_id => failed(ErrorCode::UNKNOWN_TOPIC_ID, asked),
         None if asked.name.as_deref().is_some_and(is_legal_name) => {
             failed(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, asked)

@@ -1,10 +1,15 @@
 //! A broker whose disk is full: what it refuses, and what it goes on with.
 
 use std::path::Path;
+use std::time::Duration;
 
 use klamm_broker::{Broker, Machine};
-use klamm_io::sim::{SimDisk, SimFile};
-use klamm_io::{Disk as _, DiskFile as _, OpenMode, RealDisk, SystemClock, TcpNet};
+use klamm_io::sim::{Fault, SimDisk, SimFile};
+use klamm_io::{
+    Clock as _, Disk as _, DiskErrorKind, DiskFile as _, DiskOperation, OpenMode, RealDisk,
+    SystemClock, TcpNet,
+};
+use klamm_primitives::BrokerId;
 use klamm_wire::ErrorCode;
 use klamm_wire::messages::create_topics::{CreatableTopic, CreateTopicsRequest};
 use klamm_wire::messages::delete_topics::{DeleteTopicState, DeleteTopicsRequest};
@@ -131,5 +136,47 @@ fn a_full_disk_refuses_each_new_topic_and_serves_and_deletes_those_that_are_ther
     filling.set_len(0).unwrap();
     create_topic(&mut client, "b", 1, &[]);
     assert_eq!(topics(&mut client).len(), 2);
+    broker.stop();
+}
+
+/// Covers AP-048: a partition that could not be made has no leader, and has one once it is there.
+#[test]
+fn ap_048_a_partition_without_a_log_has_no_leader_until_it_has_one() {
+    let disk = SimDisk::new(0);
+    let broker = OnSimDisk::start(&disk);
+    let mut client = broker.connect();
+    let full = Fault::on(DiskOperation::CreateDir).failing_with(DiskErrorKind::Full);
+    disk.inject(full.always());
+    create_topic(&mut client, "late", 1, &[]);
+    let mut tell = || {
+        let all = MetadataRequest {
+            topics: None,
+            ..MetadataRequest::default()
+        };
+        let metadata = client.call(&all, 12).unwrap();
+        metadata.topics[0].partitions[0].clone()
+    };
+    let told = tell();
+    assert_eq!(told.error_code, ErrorCode::LEADER_NOT_AVAILABLE);
+    assert_eq!(told.leader_id, BrokerId::NONE);
+    assert_eq!(told.offline_replicas, [1.into()].into());
+
+    disk.clear_faults();
+    let deadline = SystemClock.now() + Duration::from_mins(1);
+    let told = loop {
+        let told = tell();
+        if told.error_code.is_none() {
+            break told;
+        }
+        assert!(SystemClock.now() < deadline, "it does not come");
+        let pause = SystemClock.now() + Duration::from_millis(10);
+        broker
+            .runtime
+            .block_on(SystemClock.sleep_until(Some(pause)));
+    };
+    assert_eq!(told.leader_id, 1.into());
+    assert!(told.offline_replicas.is_empty());
+    let produced = produce(&mut client, "late", 0, -1, batch(&["a"]));
+    assert!(produced.error_code.is_none(), "{produced:?}");
     broker.stop();
 }

@@ -137,21 +137,37 @@ impl NetworkClient {
             let idle = self.in_flight(node) == 0 && self.states.phase(node) == Some(&Phase::Ready);
             if idle {
                 debug!(%node, reason, "connection closed by the node");
+                self.note_trouble(node, reason);
             } else {
-                info!(%node, reason, "connection lost");
+                self.tell_lost(node, reason);
             }
-            self.note_trouble(node, reason);
             self.lost(node, &Failure::Disconnected, now);
         }
     }
 
+    /// Tells people why a connection was lost or not made. That a node cannot be reached is
+    /// something to see to; it is told loudly once, not at each attempt.
+    pub(super) fn tell_lost(&self, node: NodeId, reason: &str) {
+        let place = self.place(node);
+        if self.states.is_first_failure(node) {
+            warn!(node = %place, reason, "node cannot be reached, trying again");
+        } else {
+            info!(node = %place, reason, "connection lost");
+        }
+        self.note_trouble(node, reason);
+    }
+
     /// Keeps for people why a connection was lost or not made.
     pub(super) fn note_trouble(&self, node: NodeId, reason: &str) {
-        let cluster = self.metadata.look();
-        let place = cluster.node(node).map(ToString::to_string);
-        let place = place.unwrap_or_else(|| node.to_string());
-        let trouble = format!("node {place}: {reason}");
+        let trouble = format!("node {}: {reason}", self.place(node));
         self.metadata.note_trouble(trouble.into());
+    }
+
+    /// A node and its address, as people are told of it.
+    fn place(&self, node: NodeId) -> String {
+        let cluster = self.metadata.look();
+        let known = cluster.node(node).map(ToString::to_string);
+        known.unwrap_or_else(|| node.to_string())
     }
 
     /// One side refused the other.

@@ -232,6 +232,12 @@ impl ConnectionStates {
         self.nodes.get(&node).is_some_and(failed)
     }
 
+    /// Whether the connection that is being made would, if it fails, be the first to fail since the
+    /// node was last ready.
+    pub(crate) fn is_first_failure(&self, node: NodeId) -> bool {
+        self.is_preparing(node) && self.nodes.get(&node).is_some_and(|it| it.failures == 0)
+    }
+
     /// There is news of where the nodes are, so what was tried before says nothing.
     pub(crate) fn all_in_reach(&mut self) {
         for state in self.nodes.values_mut() {

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use tracing::{debug, info, warn};
+use tracing::{debug, warn};
 
 use super::{Action, NetworkClient};
 use crate::answer::Failure;
@@ -12,8 +12,7 @@ impl NetworkClient {
     /// Gives up connections that take too long to make.
     pub(super) fn close_late_connections(&mut self, now: Instant) {
         for node in self.states.late(now) {
-            info!(%node, "connection was not made in time, giving it up");
-            self.note_trouble(
+            self.tell_lost(
                 node,
                 "not connected within socket.connection.setup.timeout.ms",
             );

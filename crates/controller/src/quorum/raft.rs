@@ -24,6 +24,7 @@ mod no_peers;
 mod open;
 mod quorum_state;
 mod reserve;
+mod room;
 mod snapshot;
 mod snapshots;
 mod state_machine;

@@ -85,6 +85,7 @@ struct State {
     calls: BTreeMap<DiskOperation, u64>,
     capacity_pages: Option<u64>,
     stale_sectors: bool,
+    cannot_reserve: bool,
     power_is_off: bool,
     random: Random,
     clock: SimClock,
@@ -120,6 +121,7 @@ impl SimDisk {
             calls: BTreeMap::new(),
             capacity_pages: None,
             stale_sectors: false,
+            cannot_reserve: false,
             power_is_off: false,
             random: Random::new(seed),
             clock,
@@ -137,6 +139,13 @@ impl SimDisk {
     #[must_use]
     pub fn with_stale_sectors(self) -> Self {
         self.state.lock().stale_sectors = true;
+        self
+    }
+
+    /// The same disk with a file system that cannot reserve space for what is not written.
+    #[must_use]
+    pub fn without_reserving(self) -> Self {
+        self.state.lock().cannot_reserve = true;
         self
     }
 
@@ -194,6 +203,7 @@ impl SimDisk {
             calls: BTreeMap::new(),
             capacity_pages: state.capacity_pages,
             stale_sectors: state.stale_sectors,
+            cannot_reserve: state.cannot_reserve,
             power_is_off: false,
             random,
             clock: state.clock.clone(),

@@ -168,7 +168,7 @@ fn open_for_reading<D: Disk>(disk: &D, directory: &Path) {
         (file.write_all_vectored_at(&pieces, 0), DiskOperation::Write),
         (file.set_len(1), DiskOperation::SetLen),
         (file.set_len(10), DiskOperation::SetLen),
-        (file.allocate(10), DiskOperation::Allocate),
+        (file.allocate(10).map(drop), DiskOperation::Allocate),
     ] {
         assert_eq!(kind_of(outcome, operation, &path), DiskErrorKind::Denied);
     }

@@ -61,10 +61,24 @@ fn main() -> ExitCode {
     match ended {
         Ok(code) => code.into(),
         Err(error) => {
-            eprintln!("klamm-log: {error}");
+            eprintln!("klamm-log: {}", with_causes(&*error));
             UNREADABLE.into()
         }
     }
+}
+
+/// What went wrong, and why, as far as the message does not say it itself.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut told = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_told = cause.to_string();
+        if !told.ends_with(&cause_told) {
+            told = format!("{told}: {cause_told}");
+        }
+        source = cause.source();
+    }
+    told
 }
 
 type Ended = Result<u8, Box<dyn std::error::Error>>;

@@ -8,6 +8,7 @@ use klamm_primitives::{TopicId, TopicPartition};
 use thiserror::Error;
 
 use super::doomed::remove_directory;
+use super::unserved::Unserved;
 use super::{Changing, LogManager};
 use crate::config::LogConfig;
 use crate::directory::LogDirectory;
@@ -23,10 +24,15 @@ use crate::partition_metadata;
 #[derive(Debug, Error)]
 pub enum CreateError {
     /// It is there, and belongs to another topic of the same name.
-    #[error("{partition} belongs to topic id {found}, not {expected}")]
+    #[error(
+        "{path}/partition.metadata says topic id {found}, and the topic has {expected}: these are \
+         records of another topic of that name; move the directory out of the log directory, or, if \
+         they are this topic's all the same, stop the broker and put {expected} into the file",
+        path = path.display()
+    )]
     InconsistentTopicId {
-        /// The partition.
-        partition: TopicPartition,
+        /// The partition's directory.
+        path: PathBuf,
         /// The id that it has.
         found: TopicId,
         /// The id that was asked for.
@@ -59,7 +65,8 @@ impl<D: Disk> LogManager<D> {
     /// The log of a partition, made where it is missing: in the directory with the fewest
     /// partitions, and where that fails in the one after. A directory in which it fails goes
     /// offline, unless it is only full. One that is there, and could not be opened at the start
-    /// because something was wanting, is opened and recovered now, which may take long.
+    /// because something was wanting, is opened and recovered now, which may take long and which
+    /// nobody waits for but who asks for the same one.
     ///
     /// `config` and `now_ms` (Unix time) are for a new one. The topic's id is on disk before the
     /// first record can be; a log that had none gets this one. While a directory is
@@ -75,18 +82,22 @@ impl<D: Disk> LogManager<D> {
         config: &LogConfig,
         now_ms: i64,
     ) -> Result<Arc<PartitionLog<D>>, CreateError> {
+        let new = NewPartition {
+            partition,
+            topic_id,
+            config,
+        };
         let mut events = Vec::new();
-        let created = {
+        let created = loop {
+            if let Some(opened) = self.open_late(&new, now_ms, &mut events) {
+                break opened;
+            }
             let mut changing = self.changing.lock();
             if let Some(log) = self.get(partition) {
-                self.confirm(log, topic_id, &mut events)
-            } else {
-                let new = NewPartition {
-                    partition,
-                    topic_id,
-                    config,
-                };
-                self.create_new(&mut changing, &new, now_ms, &mut events)
+                break self.confirm(log, topic_id, &mut events);
+            }
+            if !self.is_to_be_opened(partition) {
+                break self.create_new(&mut changing, &new, now_ms, &mut events);
             }
         };
         for event in events {
@@ -105,7 +116,7 @@ impl<D: Disk> LogManager<D> {
         match (log.topic_id(), topic_id) {
             (Some(found), Some(expected)) if found != expected => {
                 Err(CreateError::InconsistentTopicId {
-                    partition: log.partition().clone(),
+                    path: log.directory().path_of(log.partition()),
                     found,
                     expected,
                 })
@@ -137,9 +148,7 @@ impl<D: Disk> LogManager<D> {
         now_ms: i64,
         events: &mut Vec<LogEvent<D>>,
     ) -> Result<Arc<PartitionLog<D>>, CreateError> {
-        if let Some(opened) = self.open_unserved(new, now_ms, events) {
-            return opened;
-        }
+        self.refuse_unserved(new.partition)?;
         let mut candidates: Vec<_> = self.online_directories().collect();
         // Stable: among equals the one that was given first.
         candidates.sort_by_key(|it| it.partition_count());
@@ -151,6 +160,10 @@ impl<D: Disk> LogManager<D> {
                 Err(MakeError::NameTaken(path)) => return Err(CreateError::NameTaken { path }),
                 // Made in another directory as well, it could be in two after a power cut.
                 Err(MakeError::NotUndone(error)) => {
+                    return Err(CreateError::Shortage(error.into()));
+                }
+                Err(MakeError::NameKept(error)) => {
+                    self.keep_for_later(directory, new.partition, now_ms);
                     return Err(CreateError::Shortage(error.into()));
                 }
                 Err(MakeError::Open(error)) if error.takes_directory_offline() => {
@@ -187,14 +200,27 @@ impl<D: Disk> LogManager<D> {
         let nameless = directory.path().join(nameless.to_string());
         let made = make_named(directory, new, now_ms, &nameless, &path);
         made.map_err(|error| {
-            let was_named = disk.rename(&path, &nameless).is_ok();
+            let undone = directory.take_back(&path, &nameless);
             // Where this fails, the next start does it.
             let _ = remove_directory(disk, &nameless);
-            match directory.forget_names(was_named) {
+            match undone.and_then(|was_named| directory.forget_names(was_named)) {
                 Err(undo) if !error.takes_directory_offline() => undo,
                 _ => error,
             }
         })
+    }
+
+    /// Notes that a partition has its name, although it should have lost it: it is as good as made, and
+    /// whoever asks for it next gets it.
+    pub(super) fn keep_for_later(
+        &self,
+        directory: &Arc<LogDirectory<D>>,
+        partition: &TopicPartition,
+        now_ms: i64,
+    ) {
+        let options = OpenOptions::new(false, now_ms);
+        let kept = Unserved::for_now(directory, partition, options);
+        self.unavailable.lock().insert(partition.clone(), kept);
     }
 }
 
@@ -250,20 +276,33 @@ pub(super) enum MakeError {
     Open(OpenError),
     /// It failed, and may be there after a power cut all the same: a descriptor was wanting to make
     /// sure that it is not.
-    #[error("the name could not be taken back: {0}")]
+    #[error("that the name was taken back is not durable: {0}")]
     NotUndone(DiskError),
+    /// It failed, and is there all the same: there was no room to take its name back.
+    #[error("the name could not be taken back: {0}")]
+    NameKept(DiskError),
 }
 
 impl MakeError {
     pub(super) fn takes_directory_offline(&self) -> bool {
         match self {
-            Self::NameTaken(_) | Self::NotUndone(_) => false,
+            Self::NameTaken(_) | Self::NotUndone(_) | Self::NameKept(_) => false,
             Self::Open(error) => error.takes_directory_offline(),
         }
     }
 }
 
 impl<D: Disk> LogDirectory<D> {
+    /// Takes a partition's name back, if it has got it. Says whether it had.
+    pub(super) fn take_back(&self, path: &Path, nameless: &Path) -> Result<bool, MakeError> {
+        match self.disk().rename(path, nameless) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == DiskErrorKind::NotFound => Ok(false),
+            Err(error) if error.takes_directory_offline() => Err(error.into()),
+            Err(error) => Err(MakeError::NameKept(error)),
+        }
+    }
+
     /// Makes durable that partitions have lost their names again, if they had got them.
     pub(super) fn forget_names(&self, were_named: bool) -> Result<(), MakeError> {
         if !were_named {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use klamm_io::{Disk, DiskError, DiskFile};
+use klamm_primitives::TopicPartition;
 use parking_lot::Mutex;
 use tracing::{debug, warn};
 
@@ -40,15 +41,16 @@ impl<D: Disk> LogManager<D> {
         now_ms: i64,
     ) -> Vec<Result<Arc<PartitionLog<D>>, CreateError>> {
         let mut events = Vec::new();
-        let created = {
+        let created: Vec<_> = {
             let mut changing = self.changing.lock();
             let mut made = self.make_together(&mut changing, partitions, now_ms, &mut events);
             let each = partitions.iter().zip(&mut made);
             each.map(|(new, made)| match made.take() {
-                Some(log) if self.insert(&log) => Ok(log),
+                Some(log) if self.insert(&log) => Some(Ok(log)),
                 _ => match self.get(new.partition) {
-                    Some(log) => self.confirm(log, new.topic_id, &mut events),
-                    None => self.create_new(&mut changing, new, now_ms, &mut events),
+                    Some(log) => Some(self.confirm(log, new.topic_id, &mut events)),
+                    None if self.is_to_be_opened(new.partition) => None,
+                    None => Some(self.create_new(&mut changing, new, now_ms, &mut events)),
                 },
             })
             .collect()
@@ -56,7 +58,12 @@ impl<D: Disk> LogManager<D> {
         for event in events {
             self.tell(event);
         }
-        created
+        // What has to be recovered is, without the lock.
+        let each = partitions.iter().zip(created);
+        each.map(|(new, created)| {
+            created.unwrap_or_else(|| self.create(new.partition, new.topic_id, new.config, now_ms))
+        })
+        .collect()
     }
 
     /// Makes those that are missing; `None` for those that are there, and that were not made.
@@ -94,13 +101,14 @@ impl<D: Disk> LogManager<D> {
                 }
                 // Above all a sync that failed: what it has lost, no other one would tell.
                 Err(MakeError::Open(error)) if error.takes_directory_offline() => {
-                    _ = together.undo();
+                    _ = together.undo(&mut Vec::new());
                     let reason = OfflineReason::new(DirectoryWork::Creating, error);
                     events.extend(self.take_offline(directory, reason));
                 }
                 Err(error) => {
                     debug!(%error, "partitions are made one by one");
-                    match together.undo() {
+                    let mut kept = Vec::new();
+                    match together.undo(&mut kept) {
                         Err(MakeError::Open(error)) => {
                             let reason = OfflineReason::new(DirectoryWork::Creating, error);
                             events.extend(self.take_offline(directory, reason));
@@ -109,6 +117,9 @@ impl<D: Disk> LogManager<D> {
                             warn!(%error, "names of partitions may come back after a power cut");
                         }
                         Ok(()) => {}
+                    }
+                    for partition in kept {
+                        self.keep_for_later(directory, partition, now_ms);
                     }
                 }
             }
@@ -204,17 +215,21 @@ impl<'a, D: Disk> Together<'a, D> {
         Ok(())
     }
 
-    /// Removes what was made, under whichever name. Where that fails too, making them one by one will
-    /// tell why. That they have lost their names is durable then.
-    fn undo(&self) -> Result<(), MakeError> {
-        let disk = self.directory.disk();
+    /// Removes what was made, under whichever name. That they have lost their names is durable then,
+    /// and those that could not lose theirs for want of room are `kept`.
+    fn undo(&self, kept: &mut Vec<&'a TopicPartition>) -> Result<(), MakeError> {
+        let mut undone = Ok(());
         for it in &self.making[..self.named.get()] {
-            _ = disk.rename(&it.path, &it.nameless);
+            match self.directory.take_back(&it.path, &it.nameless) {
+                Ok(_) => {}
+                Err(MakeError::NameKept(_)) => kept.push(it.new.partition),
+                Err(error) => undone = Err(error),
+            }
         }
         for it in &self.making {
-            _ = remove_directory(disk, &it.nameless);
+            _ = remove_directory(self.directory.disk(), &it.nameless);
         }
-        self.directory.forget_names(self.named.get() > 0)
+        undone.and(self.directory.forget_names(self.named.get() > 0))
     }
 }
 

@@ -1,11 +1,12 @@
 //! Deleting partitions.
 
 use std::error::Error as StdError;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use klamm_io::{Disk, DiskErrorKind};
-use klamm_primitives::TopicPartition;
+use klamm_primitives::{TopicId, TopicPartition};
 use thiserror::Error;
 use tracing::{info, warn};
 
@@ -14,7 +15,10 @@ use super::unserved::Unserved;
 use super::{Changing, LogManager};
 use crate::directory::LogDirectory;
 use crate::disk_failure::DiskFailure;
+use crate::log::ChangeError;
 use crate::log_event::{DirectoryWork, LogEvent, OfflineReason};
+use crate::names::{DirectoryName, Fate};
+use crate::partition_metadata;
 
 /// How soon a directory is renamed that could not be for want of room.
 const RENAME_RETRY: Duration = Duration::from_secs(5);
@@ -51,6 +55,49 @@ impl<D: Disk> LogManager<D> {
         })
     }
 
+    /// Deletes a partition whose files are here and could not be opened, if they are of a topic that
+    /// `is_gone`: only the id that is among them tells that. As [`LogManager::delete`] otherwise.
+    ///
+    /// # Errors
+    /// [`DeleteError::NotFound`] if the partition can be used, or is not here;
+    /// [`DeleteError::Offline`] also if its files do not say that they are of such a topic.
+    pub fn delete_unserved(
+        &self,
+        partition: &TopicPartition,
+        is_gone: impl FnOnce(TopicId) -> bool,
+        now: Instant,
+    ) -> Result<(), DeleteError> {
+        let mut changing = self.changing.lock();
+        let path = match self.unavailable.lock().get(partition) {
+            Some(unserved) if !unserved.is_deleted() => unserved.path.clone(),
+            _ => return Err(DeleteError::NotFound),
+        };
+        let mut online = self.online_directories();
+        let Some(directory) = online.find(|it| it.path_of(partition) == path).cloned() else {
+            return Err(DeleteError::Offline);
+        };
+        match partition_metadata::read(directory.disk(), &path) {
+            Ok(Some(id)) if is_gone(id) => {}
+            _ => return Err(DeleteError::Offline),
+        }
+        // Its offsets are no more to be kept for a log that is opened later.
+        directory.checkpoints().opened(partition);
+        directory.checkpoints().partition_went(partition);
+        let named = Named {
+            partition: partition.clone(),
+            log: None,
+            unique: (changing.random)(),
+        };
+        let renamed = self.take_name(named, &directory, now);
+        drop(changing);
+        renamed.map_err(|event| {
+            if let Some(event) = event {
+                self.tell(event);
+            }
+            DeleteError::Offline
+        })
+    }
+
     fn delete_named(
         &self,
         changing: &mut Changing,
@@ -68,7 +115,8 @@ impl<D: Disk> LogManager<D> {
         directory.partition_went();
         directory.checkpoints().partition_went(partition);
         let named = Named {
-            log,
+            partition: partition.clone(),
+            log: Some(log),
             unique: (changing.random)(),
         };
         match self.take_name(named, &directory, now) {
@@ -89,11 +137,14 @@ impl<D: Disk> LogManager<D> {
         directory: &Arc<LogDirectory<D>>,
         now: Instant,
     ) -> Result<(), Option<LogEvent<D>>> {
-        let partition = named.log.partition().clone();
-        let (renamed, delay) = {
-            let mut log = named.log.lock();
+        let partition = named.partition.clone();
+        let (renamed, delay) = if let Some(log) = &named.log {
+            let mut log = log.lock();
             let renamed = log.rename_for_deletion(&partition, named.unique);
             (renamed, log.config().file_delete_delay)
+        } else {
+            let renamed = rename_unopened(directory, &partition, named.unique);
+            (renamed, self.options.file_delete_delay)
         };
         let (due, doomed) = match renamed {
             Ok(path) => {
@@ -122,6 +173,25 @@ impl<D: Disk> LogManager<D> {
         }
         Ok(())
     }
+}
+
+/// As [`Log::rename_for_deletion`](crate::Log::rename_for_deletion), of a log that is not open.
+fn rename_unopened<D: Disk>(
+    directory: &LogDirectory<D>,
+    partition: &TopicPartition,
+    unique: u128,
+) -> Result<PathBuf, ChangeError> {
+    let disk = directory.disk();
+    let name = DirectoryName::fated(partition, unique, Fate::Delete).to_string();
+    let renamed = directory.path().join(name);
+    match disk.rename(&directory.path_of(partition), &renamed) {
+        // It was renamed before, and that could not be made durable.
+        Err(error)
+            if error.kind() == DiskErrorKind::NotFound && disk.metadata(&renamed).is_ok() => {}
+        done => done?,
+    }
+    disk.sync_dir(directory.path())?;
+    Ok(renamed)
 }
 
 fn has_vanished(error: &impl DiskFailure) -> bool {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use klamm_io::{Disk, DiskError, DiskErrorKind, FileKind};
+use klamm_primitives::TopicPartition;
 use tracing::warn;
 
 use crate::directory::LogDirectory;
@@ -25,7 +26,9 @@ pub(super) enum Doomed<D: Disk> {
 
 /// A deleted partition whose directory is to get another name.
 pub(super) struct Named<D: Disk> {
-    pub(super) log: Arc<PartitionLog<D>>,
+    pub(super) partition: TopicPartition,
+    /// Its log; `None` if that could not be opened.
+    pub(super) log: Option<Arc<PartitionLog<D>>>,
     /// What makes the new name one of its own.
     pub(super) unique: u128,
 }

@@ -1,5 +1,6 @@
 //! [`Load`]: opening the logs of one directory, by several threads.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -96,6 +97,17 @@ impl<D: Disk> Load<D> {
         Ok((load, contents.doomed))
     }
 
+    /// Leaves a partition out, as if it were not here.
+    pub(super) fn leave_out(&mut self, partition: &TopicPartition) {
+        if let Some(index) = self.partitions.iter().position(|it| it == partition) {
+            self.partitions.remove(index);
+            let segments = self.segments.remove(index);
+            let remaining = self.remaining.get_mut();
+            remaining.0 -= 1;
+            remaining.1 -= segments;
+        }
+    }
+
     /// Opens logs until none is left, or the directory has failed.
     pub(super) fn work(&self, surroundings: &Surroundings<'_>) {
         loop {
@@ -110,6 +122,7 @@ impl<D: Disk> Load<D> {
             let segment_recovered = || {
                 read.fetch_add(1, Ordering::Relaxed);
                 self.tell_progress(surroundings, 0, 1);
+                ControlFlow::Continue(())
             };
             let loaded = self.open(partition, surroundings, &segment_recovered);
             match loaded {
@@ -146,7 +159,7 @@ impl<D: Disk> Load<D> {
         &self,
         partition: &TopicPartition,
         surroundings: &Surroundings<'_>,
-        recovered: &dyn Fn(),
+        recovered: &dyn Fn() -> ControlFlow<()>,
     ) -> Loaded<D> {
         let was_clean = self.mark.is_some();
         let options = options_of(partition, was_clean, &self.former, surroundings.now_ms);

@@ -1,6 +1,6 @@
 //! Starting: taking the directories, and opening what they hold.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::error::Error;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,8 +12,9 @@ use thiserror::Error;
 use tracing::{error, info, warn};
 
 use super::doomed::{Doomed, DoomedQueue};
+use super::doubles::settle_doubles;
 use super::load::{Load, PrepareError, Progress, Surroundings, options_of};
-use super::unserved::Unserved;
+use super::unserved::{LateOpenings, Unserved};
 use super::upkeep::Schedule;
 use super::{Changing, LogManager, ManagerOptions, Now, Wiring};
 use crate::clean_shutdown::CleanShutdown;
@@ -58,8 +59,12 @@ pub enum StartError {
         /// The other.
         second: PathBuf,
     },
-    /// A partition is in two directories.
-    #[error("a partition is in {first} and in {second}", first = first.display(), second = second.display())]
+    /// A partition is in two directories, and has had records in both, or belongs to two topics.
+    #[error(
+        "a partition is in {first} and in {second}: move the one away that is not to be used",
+        first = first.display(),
+        second = second.display()
+    )]
     Twice {
         /// One of its directories.
         first: PathBuf,
@@ -120,7 +125,10 @@ impl<D: Disk> LogManager<D> {
                 Err(PrepareError::Checkpoint(error)) => claiming_failed(directory, error),
             }
         }
-        refuse_doubles(&loads)?;
+        for (directory, path) in settle_doubles(&mut loads, &mut wiring)? {
+            let due = now.instant + options.file_delete_delay;
+            doomed.push(due, directory, Doomed::Directory(path));
+        }
         let broker_epoch = common_epoch(&directories, &loads);
         for load in &loads {
             // Durable before the first change, so that a crash from here on is one.
@@ -146,6 +154,7 @@ impl<D: Disk> LogManager<D> {
             changing: Mutex::new(Changing {
                 random: wiring.random,
             }),
+            late: LateOpenings::default(),
             doomed: Mutex::new(doomed),
             cleanings: Cleanings::default(),
             events: wiring.events,
@@ -280,21 +289,6 @@ fn claiming_failed<D: Disk>(
     error: impl Error + Send + Sync + 'static,
 ) {
     directory.go_offline(OfflineReason::new(DirectoryWork::Claiming, error));
-}
-
-fn refuse_doubles<D: Disk>(loads: &[Load<D>]) -> Result<(), StartError> {
-    let mut seen: HashMap<&TopicPartition, &LogDirectory<D>> = HashMap::new();
-    for load in loads {
-        for partition in &load.partitions {
-            if let Some(first) = seen.insert(partition, &load.directory) {
-                return Err(StartError::Twice {
-                    first: first.path_of(partition),
-                    second: load.directory.path_of(partition),
-                });
-            }
-        }
-    }
-    Ok(())
 }
 
 /// The broker epoch that every directory was stopped with.

@@ -16,8 +16,7 @@ pub struct ManagerOptions {
     pub directories: Vec<PathBuf>,
     /// `cluster.id` and `node.id`: what the directories must belong to.
     pub owner: Owner,
-    /// `num.recovery.threads.per.data.dir`: so many logs of a directory are opened, and closed, at
-    /// a time.
+    /// `num.recovery.threads.per.data.dir`: so many logs of a directory are opened at a time.
     pub recovery_threads_per_directory: usize,
     /// `log.retention.check.interval.ms`.
     pub retention_check_interval: Duration,

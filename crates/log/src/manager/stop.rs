@@ -8,11 +8,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use klamm_io::{Disk, DiskError};
 use klamm_primitives::BrokerEpoch;
+use parking_lot::Mutex;
 use tracing::{error, info};
 
 use super::{LogManager, known_offsets};
 use crate::clean_shutdown::CleanShutdown;
 use crate::directory::LogDirectory;
+use crate::durability::SYNC_THREADS;
+use crate::log::ChangeError;
 use crate::partition_log::PartitionLog;
 use crate::workers::on_threads;
 
@@ -25,14 +28,16 @@ pub struct Stopped {
 }
 
 impl<D: Disk> LogManager<D> {
-    /// Closes all logs, several at a time, writes the checkpoints, and marks each directory whose
+    /// Closes all logs, [many at a time](SYNC_THREADS), writes the checkpoints, and marks each directory whose
     /// logs all closed well; the next start opens those without reading them through. Lets the
     /// directories go. `broker_epoch` is kept in the mark.
     ///
     /// Stop [`Durability`](crate::Durability) and [`Housekeeping`](crate::Housekeeping) first.
-    /// From here on nothing is found; logs that somebody still has refuse changes. Stopping twice
+    /// A partition that is just being recovered by [`LogManager::create`] is left where its recovery
+    /// is, and its directory without a mark. From here on nothing is found; logs that somebody still has refuse changes. Stopping twice
     /// is harmless. Without it, dropping the manager is a crash.
     pub fn stop(&self, broker_epoch: BrokerEpoch) -> Stopped {
+        self.late.end();
         let _changing = self.changing.lock();
         let logs = std::mem::take(&mut *self.logs.write());
         let mut by_directory: HashMap<_, Vec<_>> = HashMap::new();
@@ -47,11 +52,10 @@ impl<D: Disk> LogManager<D> {
                 Closing::new(directory.clone(), logs.unwrap_or_default())
             })
             .collect();
-        on_threads(
-            &closings,
-            self.options.recovery_threads_per_directory,
-            Closing::work,
-        );
+        for work in [Closing::close_holding, Closing::close_others] {
+            on_threads(&closings, threads(&closings), work);
+        }
+        closings.iter().for_each(Closing::close_put_off);
 
         let mut stopped = Stopped::default();
         for directory in &self.directories {
@@ -97,11 +101,23 @@ impl<D: Disk> LogManager<D> {
     }
 }
 
+/// So many close the logs of a directory: closing one that was appended to is waiting for syncs, and
+/// a file system commits those together that are asked for at one time.
+fn threads<D: Disk>(closings: &[Closing<D>]) -> usize {
+    let most = closings.iter().map(|it| it.logs.len()).max();
+    most.unwrap_or(0).min(SYNC_THREADS)
+}
+
 /// The logs of one directory, being closed.
 struct Closing<D: Disk> {
     directory: Arc<LogDirectory<D>>,
+    /// First those that are appended to.
     logs: Vec<Arc<PartitionLog<D>>>,
+    /// How many are.
+    holding: usize,
     next: AtomicUsize,
+    /// Those that a descriptor was wanting for. Held to add one.
+    put_off: Mutex<Vec<Arc<PartitionLog<D>>>>,
     has_failed: AtomicBool,
 }
 
@@ -112,20 +128,51 @@ impl<D: Disk> Closing<D> {
         logs.sort_by_cached_key(|log| !log.lock().holds_file());
         Self {
             directory,
+            holding: logs.iter().filter(|log| log.lock().holds_file()).count(),
             logs,
             next: AtomicUsize::new(0),
+            put_off: Mutex::default(),
             has_failed: AtomicBool::new(false),
         }
     }
 
-    /// Closes logs until none is left.
-    fn work(&self) {
-        while let Some(log) = self.logs.get(self.next.fetch_add(1, Ordering::Relaxed)) {
-            if let Err(error) = log.lock().close() {
-                let partition = log.partition();
-                error!(%partition, error = &error as &dyn Error, "log not closed well");
-                self.has_failed.store(true, Ordering::Relaxed);
+    /// Closes those that have a file open.
+    fn close_holding(&self) {
+        self.close_up_to(self.holding);
+    }
+
+    /// Closes the others.
+    fn close_others(&self) {
+        self.close_up_to(self.logs.len());
+    }
+
+    fn close_up_to(&self, end: usize) {
+        let take = |next: usize| (next < end).then_some(next + 1);
+        while let Ok(taken) = self
+            .next
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
+        {
+            let log = &self.logs[taken];
+            match log.lock().close_unless_short() {
+                Ok(true) => {}
+                Ok(false) => self.put_off.lock().push(log.clone()),
+                Err(error) => self.has_not_closed(log, &error),
             }
         }
+    }
+
+    /// Closes those that were put off, one at a time: those before them have left their descriptors.
+    fn close_put_off(&self) {
+        for log in std::mem::take(&mut *self.put_off.lock()) {
+            if let Err(error) = log.lock().close() {
+                self.has_not_closed(&log, &error);
+            }
+        }
+    }
+
+    fn has_not_closed(&self, log: &PartitionLog<D>, error: &ChangeError) {
+        let partition = log.partition();
+        error!(%partition, error = error as &dyn Error, "log not closed well");
+        self.has_failed.store(true, Ordering::Relaxed);
     }
 }

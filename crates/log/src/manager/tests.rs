@@ -3,10 +3,13 @@
 mod compact;
 mod create_and_delete;
 mod durability;
+mod in_the_way;
+mod late;
 mod reading;
 mod start;
 mod stop;
 mod support;
 mod threads;
 mod truncate;
+mod twice;
 mod upkeep;

@@ -1,8 +1,6 @@
 //! The indexes of one segment: opened when first needed, and made anew where they cannot be
 //! right.
 
-use std::sync::atomic::Ordering;
-
 use klamm_io::Disk;
 use klamm_primitives::Offset;
 use klamm_records::NO_TIMESTAMP;
@@ -112,7 +110,7 @@ impl<D: Disk> Segment<D> {
             let is_dirty = former.transaction.is_dirty();
             let rebuilt = self.rebuilt(reason, former.transaction);
             if is_dirty && rebuilt.is_err() {
-                self.owes_index_sync.store(true, Ordering::Release);
+                self.marks.owes_index_sync.set(true);
             }
             *indexes = Some(rebuilt?);
         }
@@ -129,7 +127,7 @@ impl<D: Disk> Segment<D> {
     ) -> Result<Indexes<D>, IndexError> {
         let path = self.path(FileContent::OffsetIndex);
         warn!(path = %path.display(), reason, "making an index anew");
-        self.is_index_new.store(true, Ordering::Release);
+        self.marks.is_index_new.set(true);
         self.remove_file(&path)?;
         self.remove_file(&self.path(FileContent::TimeIndex))?;
         let mut indexes = Indexes {
@@ -164,7 +162,7 @@ impl<D: Disk> Segment<D> {
         let offset = OffsetIndex::open(disk.clone(), path(FileContent::OffsetIndex), base, bytes);
         let time = TimeIndex::open(disk.clone(), path(FileContent::TimeIndex), base, bytes);
         let (mut offset, mut time) = (offset?, time?);
-        if self.owes_index_sync.load(Ordering::Acquire) {
+        if self.marks.owes_index_sync.get() {
             offset.file_mut().set_dirty();
             time.file_mut().set_dirty();
         }
@@ -178,7 +176,7 @@ impl<D: Disk> Segment<D> {
     fn read_transaction_index(&self) -> Result<TransactionIndex<D>, IndexError> {
         let path = self.path(FileContent::TransactionIndex);
         let mut index = TransactionIndex::open(self.disk.clone(), path, self.base_offset)?;
-        if self.owes_index_sync.load(Ordering::Acquire) {
+        if self.marks.owes_index_sync.get() {
             index.set_dirty();
         }
         Ok(index)

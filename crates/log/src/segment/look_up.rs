@@ -6,8 +6,6 @@
 //! hence the batch that it leads to is held against it, which costs no read that the walk through
 //! the batches would not do.
 
-use std::sync::atomic::Ordering;
-
 use klamm_io::{Disk, DiskFile};
 use klamm_primitives::Offset;
 
@@ -82,7 +80,7 @@ impl<D: Disk> Segment<D> {
         if bears_out(&mut self.scan(entry.position)?, &entry, offset)? {
             return Ok(true);
         }
-        if self.is_index_new.swap(true, Ordering::AcqRel) {
+        if self.marks.is_index_new.swap(true) {
             return Ok(false);
         }
         self.rebuild(&mut indexes, "an entry does not fit the log")?;

@@ -1,7 +1,5 @@
 //! What a segment knows of time: its largest timestamp, and where a timestamp is reached.
 
-use std::sync::atomic::Ordering;
-
 use klamm_io::Disk;
 use klamm_primitives::Offset;
 use klamm_records::{Codecs, FoundTimestamp, NO_TIMESTAMP, RecordBatch, RecordsError};
@@ -42,7 +40,7 @@ impl<D: Disk> Segment<D> {
                 };
             }
         }
-        if self.is_sealed.load(Ordering::Acquire) {
+        if self.marks.is_sealed.get() {
             *self.largest.lock() = Some(largest);
         }
         Ok(largest)
@@ -66,7 +64,7 @@ impl<D: Disk> Segment<D> {
         let is_there = batch.is_some_and(|it| {
             it.base_offset <= entry.offset && it.max_timestamp_ms == entry.timestamp_ms
         });
-        if !is_there && !self.is_index_new.load(Ordering::Acquire) {
+        if !is_there && !self.marks.is_index_new.get() {
             let mut indexes = self.indexes.lock();
             self.rebuild(&mut indexes, "a time does not fit the log")?;
         }

@@ -4,9 +4,13 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 use klamm_io::{Clock, RealDisk, SystemClock};
-use klamm_log::{Durability, LogConfig, LogEvent, LogManager, ManagerOptions, Now, Owner, Wiring};
+use klamm_log::{
+    ClaimError, Durability, LogConfig, LogEvent, LogManager, ManagerOptions, Now, Owner,
+    StartError, Wiring,
+};
 use klamm_primitives::{
     BrokerEpoch, BrokerId, LeaderEpoch, Offset, PartitionIndex, TopicPartition,
 };
@@ -24,6 +28,9 @@ pub(crate) const ROLE: &str = "manager";
 const PARTITIONS: i32 = 3;
 /// More than partitions, so that some share one.
 const WRITERS: i64 = 5;
+
+/// A lock that is held for longer is somebody's.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 fn partition(index: i32) -> TopicPartition {
     TopicPartition::new("t", PartitionIndex::new(index))
@@ -47,17 +54,30 @@ fn open(
         cluster_id: "a-cluster".to_owned(),
         node_id: BrokerId::new(1),
     };
-    let wiring = Wiring {
-        random: Box::new(|| 4),
-        events: Box::new(events),
-    };
     let now = Now {
         instant: SystemClock.now(),
         unix_ms: NOW_MS,
     };
     let options = ManagerOptions::new(owner, vec![directory.to_owned()]);
-    let opened = LogManager::open(&RealDisk, options, wiring, &|_| config(), &|_| {}, now);
-    let opened = opened.unwrap();
+    let events = Arc::new(events);
+    let opened = loop {
+        let events = events.clone();
+        let wiring = Wiring {
+            random: Box::new(|| 4),
+            events: Box::new(move |event| events(event)),
+        };
+        let options = options.clone();
+        match LogManager::open(&RealDisk, options, wiring, &|_| config(), &|_| {}, now) {
+            // Another test of this process is just starting a program: until it has become that, the
+            // new process has all files of this one, and a lock that was let go since.
+            Err(StartError::Claim(ClaimError::InUse { .. }))
+                if SystemClock.now() < now.instant + PATIENCE =>
+            {
+                thread::yield_now();
+            }
+            opened => break opened.unwrap(),
+        }
+    };
     assert!(opened.unopened.is_empty(), "{:?}", opened.unopened);
     opened.manager
 }

@@ -13,6 +13,7 @@ mod old_formats;
 mod opening;
 mod reading;
 mod recovery;
+mod rescue;
 mod retention;
 mod rolling;
 mod time;

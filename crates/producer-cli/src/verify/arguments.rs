@@ -32,10 +32,10 @@ pub(crate) struct Options {
         value_name = "RATE"
     )]
     pub(crate) throughput: Throughput,
-    /// Who has to have a record: 0 nobody, 1 the leader, -1 all in-sync replicas
-    #[arg(long, default_value_t = -1, allow_negative_numbers = true,
-        value_parser = clap::value_parser!(i8).range(-1..=1))]
-    acks: i8,
+    /// Who has to have a record: 0 nobody, 1 the leader, -1 or `all` every in-sync replica
+    #[arg(long, default_value = "-1", allow_negative_numbers = true,
+        value_parser = ["-1", "0", "1", "all"])]
+    acks: String,
     /// A file with settings of the producer
     #[arg(
         long = "producer.config",
@@ -65,9 +65,9 @@ impl Options {
     pub(crate) fn layers(&self) -> Result<Layers> {
         let file = self.producer_config.as_deref().map(properties::read);
         let layers = Layers::of(file.transpose()?.unwrap_or_default(), &[])
-            .given("acks", Some(self.acks))
+            .given("acks", Some(&self.acks))
             .given("bootstrap.servers", Some(&self.bootstrap_server));
-        let is_plain = self.acks != -1 || layers.value("retries").is_none();
+        let is_plain = matches!(self.acks.as_str(), "0" | "1") || layers.value("retries").is_none();
         let layers = layers.default_value("retries", "0");
         Ok(if is_plain {
             layers.default_value("enable.idempotence", "false")
@@ -142,9 +142,13 @@ mod tests {
         let options = parse(&format!("{REQUIRED} --producer.config {path}")).unwrap();
         let config = options.layers().unwrap().config().unwrap();
         assert!(config.delivery.idempotence, "all acks, and retries");
+        let options = parse(&format!("{REQUIRED} --acks all --producer.config {path}")).unwrap();
+        let config = options.layers().unwrap().config().unwrap();
+        assert_eq!(config.delivery.acks, Acks::All);
+        assert!(config.delivery.idempotence, "the same under its other name");
         for wrong in [
             "--acks 2",
-            "--acks all",
+            "--acks none",
             "--repeating-keys 0",
             "--max-messages -2",
         ] {

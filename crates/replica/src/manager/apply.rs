@@ -2,7 +2,6 @@
 
 use std::error::Error;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use hashbrown::{HashMap, HashSet};
 use klamm_controller::{ConfigResource, ImageChanges, MetadataImage, PartitionImage, TopicImage};
@@ -13,7 +12,7 @@ use thiserror::Error;
 use tracing::{info, warn};
 
 use super::{Hosted, ReplicaManager};
-use crate::follow_up::{FollowUp, PartitionKey};
+use crate::follow_up::FollowUp;
 use crate::partition::{Became, Partition};
 use crate::topic_settings::TopicSettings;
 
@@ -62,7 +61,7 @@ impl<D: Disk, T> ReplicaManager<D, T> {
     ///
     /// The cost goes with what changed. (RE-001 to RE-018)
     pub fn apply(&self, image: &Arc<MetadataImage>, now: Now) -> (Applied, FollowUp) {
-        let _applying = self.applying.lock();
+        let _applying = self.taking.turn.lock();
         let mut applying = Applying::new(self, image, now);
         let before = self.image.load_full();
         if image.offset() <= before.offset() {
@@ -77,7 +76,7 @@ impl<D: Disk, T> ReplicaManager<D, T> {
         if let Some(hosted) = applying.hosted {
             self.hosted.store(Arc::new(hosted));
         }
-        if self.is_stopping() {
+        if self.taking.is_stopping() {
             return (applying.applied, applying.then);
         }
         // Last, so that a partition is not told to be elsewhere while it is on its way in.
@@ -90,6 +89,7 @@ impl<D: Disk, T> ReplicaManager<D, T> {
     /// often, at least every half minute. Blocks on the disk. (RE-015)
     pub fn retry(&self, now: Now) -> (Applied, FollowUp) {
         if self
+            .taking
             .retries
             .lock()
             .next_deadline()
@@ -97,8 +97,8 @@ impl<D: Disk, T> ReplicaManager<D, T> {
         {
             return (Applied::default(), FollowUp::default());
         }
-        let _applying = self.applying.lock();
-        let due = self.retries.lock().take_due(now.instant);
+        let _applying = self.taking.turn.lock();
+        let due = self.taking.retries.lock().take_due(now.instant);
         let image = self.image.load_full();
         let mut applying = Applying::new(self, &image, now);
         let known = due.iter().filter_map(|name| {
@@ -151,7 +151,7 @@ impl<'a, D: Disk, T> Applying<'a, D, T> {
     fn take_topics(&mut self, changes: &ImageChanges) {
         for topic in &changes.topics_deleted {
             // What stays is known as deleted to the next start.
-            if self.manager.is_stopping() {
+            if self.manager.taking.is_stopping() {
                 return;
             }
             for (index, _) in topic.indexed() {
@@ -173,7 +173,7 @@ impl<'a, D: Disk, T> Applying<'a, D, T> {
     /// Takes partitions, some at a time.
     fn take_all(&mut self, coming: &[Placed<'_>]) {
         for some in coming.chunks(MADE_TOGETHER) {
-            if self.manager.is_stopping() {
+            if self.manager.taking.is_stopping() {
                 break;
             }
             self.make_logs(some);
@@ -192,7 +192,7 @@ impl<'a, D: Disk, T> Applying<'a, D, T> {
         for (topic, index, partition) in coming {
             let name = TopicPartition::new(topic.name.clone(), *index);
             let is_wanted = partition.is_replica(local) && manager.logs.get(&name).is_none();
-            if is_wanted && !manager.may_be_lost(partition) {
+            if is_wanted && !manager.taking.may_be_lost(partition) {
                 let settings = self.settings_of(&topic.name);
                 new.push((name, topic_id(topic), settings));
             }
@@ -216,7 +216,7 @@ impl<'a, D: Disk, T> Applying<'a, D, T> {
 
     /// Whether there may be something to make a log of.
     fn may_make(&self) -> bool {
-        !self.is_short && !self.manager.files.is_spent()
+        !self.is_short && !self.manager.taking.files.is_spent()
     }
 
     /// Topics of which a setting has changed, and all of them if it is one of the broker's that
@@ -261,7 +261,7 @@ impl<'a, D: Disk, T> Applying<'a, D, T> {
         let partition = known
             .filter(|it| it.topic_id() == topic.id)
             .unwrap_or_else(|| {
-                let key = PartitionKey(manager.keys.fetch_add(1, Ordering::Relaxed));
+                let key = manager.taking.next_key();
                 let around = Arc::clone(&manager.around);
                 let settings = Arc::clone(&settings);
                 Arc::new(Partition::new(
@@ -303,12 +303,15 @@ impl<'a, D: Disk, T> Applying<'a, D, T> {
             Err(NotTaken::PutOff
                 | NotTaken::Create(CreateError::Shortage(_) | CreateError::NameTaken { .. }))
         );
-        let mut retries = self.manager.retries.lock();
+        let mut retries = self.manager.taking.retries.lock();
         if !may_pass {
             retries.remove(name);
             return true;
         }
-        let added = retries.add(name, self.now.instant);
+        let added = match taken {
+            Err(NotTaken::PutOff) => retries.add(name, self.now.instant),
+            _ => retries.add_failed(name, self.now.instant),
+        };
         drop(retries);
         if let Some(waker) = added.wakes {
             waker.wake();
@@ -326,18 +329,18 @@ impl<'a, D: Disk, T> Applying<'a, D, T> {
     ) -> Result<Became, NotTaken> {
         let name = partition.name();
         let logs = &self.manager.logs;
-        if self.manager.may_be_lost(image) && logs.get(name).is_none() {
+        if self.manager.taking.may_be_lost(image) && logs.get(name).is_none() {
             return Err(NotTaken::LogLost);
         }
         let log = match self.made.remove(name) {
-            Some(made) => made?,
+            Some(made) => made,
             None if logs.get(name).is_none() && !self.may_make() => return Err(NotTaken::PutOff),
-            None => {
-                let made = logs.create(name, topic_id(topic), &settings.log, self.now.unix_ms);
-                self.is_short |= is_short(&made);
-                made?
-            }
+            None => self.make_log(name, topic, settings),
         };
+        let log = match log {
+            Err(error) if self.makes_way(name, &error) => self.make_log(name, topic, settings),
+            made => made,
+        }?;
         {
             // One that was there already may have been opened with others.
             let mut log = log.lock();
@@ -365,10 +368,37 @@ impl<'a, D: Disk, T> Applying<'a, D, T> {
         Ok(became)
     }
 
+    fn make_log(
+        &mut self,
+        name: &TopicPartition,
+        topic: &TopicImage,
+        settings: &TopicSettings,
+    ) -> Result<Arc<PartitionLog<D>>, CreateError> {
+        let logs = &self.manager.logs;
+        let made = logs.create(name, topic_id(topic), &settings.log, self.now.unix_ms);
+        self.is_short |= is_short(&made);
+        made
+    }
+
+    /// Whether what kept the partition from being made was a deleted topic of the same name, whose
+    /// log could not be opened when it should have gone, and is gone now.
+    fn makes_way(&self, name: &TopicPartition, error: &CreateError) -> bool {
+        let (logs, now) = (&self.manager.logs, self.now.instant);
+        let was_deleted = |id| self.image.deleted_topics().any(|it| it == id);
+        let deleted = match error {
+            CreateError::InconsistentTopicId { found, .. } if was_deleted(*found) => {
+                logs.delete(name, now)
+            }
+            CreateError::Unavailable { .. } => logs.delete_unserved(name, was_deleted, now),
+            _ => return false,
+        };
+        deleted.is_ok()
+    }
+
     /// A partition that is not placed here, if it was. (RE-012)
     fn let_go(&mut self, topic: &TopicImage, index: PartitionIndex) {
         let name = TopicPartition::new(topic.name.clone(), index);
-        self.manager.retries.lock().remove(&name);
+        self.manager.taking.retries.lock().remove(&name);
         let is_it = |it: &Arc<Partition<D>>| it.topic_id() == topic.id;
         let hosted = self.manager.hosted.load();
         let hosted = self.hosted.as_ref().unwrap_or(&hosted);
@@ -383,7 +413,13 @@ impl<'a, D: Disk, T> Applying<'a, D, T> {
             .isr_check
             .lock()
             .partition_gone(partition.key());
-        match self.manager.logs.delete(&name, self.now.instant) {
+        let (logs, now) = (&self.manager.logs, self.now.instant);
+        let deleted = match logs.delete(&name, now) {
+            // Unless its files are only waiting to be opened, or make no sense.
+            Err(DeleteError::Offline) => logs.delete_unserved(&name, |id| id == topic.id, now),
+            deleted => deleted,
+        };
+        match deleted {
             Ok(()) | Err(DeleteError::NotFound) => {}
             Err(error @ DeleteError::Offline) => {
                 warn!(partition = %name, error = &error as &dyn Error, "log not deleted");
@@ -414,12 +450,4 @@ fn is_short<L>(made: &Result<L, CreateError>) -> bool {
 
 fn topic_id(topic: &TopicImage) -> Option<TopicId> {
     Some(topic.id).filter(|id| !id.is_zero())
-}
-
-impl<D: Disk, T> ReplicaManager<D, T> {
-    /// Whether the partition's log, if it is not here, may be in a directory that is missing: what
-    /// is made has no change behind it; what was led before has.
-    fn may_be_lost(&self, image: &PartitionImage) -> bool {
-        self.has_lost_directory && image.partition_epoch != 0
-    }
 }

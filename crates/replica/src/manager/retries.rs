@@ -2,6 +2,7 @@
 //! descriptor, and that are tried again.
 
 use std::collections::BTreeSet;
+use std::ops::Bound;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
@@ -13,10 +14,14 @@ const BACKOFF: Duration = Duration::from_secs(1);
 /// Each attempt doubles the time to the next one, up to this.
 const BACKOFF_MAX: Duration = Duration::from_secs(30);
 
-/// Partitions that are tried again, all at one time.
+/// Partitions that are tried again, all at one time, until one fails.
+///
+/// Each time begins behind the one that failed last. What one wants may be there for others, such as
+/// room in another directory, so none may stay in front of them for as long as it fails.
 #[derive(Default)]
 pub(super) struct Retries {
     waiting: BTreeSet<TopicPartition>,
+    failed_last: Option<TopicPartition>,
     due: Option<Instant>,
     backoff: Duration,
     /// To be woken when the first partition comes.
@@ -44,7 +49,13 @@ impl Retries {
         self.due
     }
 
-    /// The partition could not be taken.
+    /// The partition was tried, and could not be taken.
+    pub(super) fn add_failed(&mut self, partition: &TopicPartition, now: Instant) -> Added {
+        self.failed_last = Some(partition.clone());
+        self.add(partition, now)
+    }
+
+    /// The partition was not tried.
     pub(super) fn add(&mut self, partition: &TopicPartition, now: Instant) -> Added {
         let mut wakes = None;
         if self.due.is_none() {
@@ -66,14 +77,20 @@ impl Retries {
         }
     }
 
-    /// Those to be tried now; none before it is time. They wait on until they are
+    /// Those to be tried now, in this order; none before it is time. They wait on until they are
     /// [removed](Self::remove), or [added](Self::add) again.
     pub(super) fn take_due(&mut self, now: Instant) -> Vec<TopicPartition> {
         if self.due.is_none_or(|due| now < due) {
             return Vec::new();
         }
         self.due = None;
-        self.waiting.iter().cloned().collect()
+        let Some(last) = &self.failed_last else {
+            return self.waiting.iter().cloned().collect();
+        };
+        let behind = (Bound::Excluded(last), Bound::Unbounded);
+        let behind = self.waiting.range::<TopicPartition, _>(behind);
+        let before = self.waiting.range::<TopicPartition, _>(..=last);
+        behind.chain(before).cloned().collect()
     }
 }
 
@@ -83,6 +100,36 @@ mod tests {
     use klamm_io::sim::SimClock;
 
     use super::*;
+
+    #[test]
+    fn each_attempt_begins_behind_the_one_that_failed_last() {
+        let mut retries = Retries::default();
+        let now = SimClock::new().now();
+        let name = |index: i32| TopicPartition::new("t", index.into());
+        for index in 0..4 {
+            _ = retries.add(&name(index), now);
+        }
+        let mut begin = Vec::new();
+        for _ in 0..6 {
+            let due = retries.next_deadline().unwrap();
+            let order = retries.take_due(due);
+            assert_eq!(order.len(), 4);
+            begin.push(order[0].partition.get());
+            // Two are tried, and the others are put off.
+            for (place, partition) in order.iter().enumerate() {
+                _ = match place {
+                    0 | 1 => retries.add_failed(partition, due),
+                    _ => retries.add(partition, due),
+                };
+            }
+            // One that is gone is no worse a place to begin behind.
+            if begin.len() == 4 {
+                retries.remove(&order[1]);
+                _ = retries.add(&name(9), due);
+            }
+        }
+        assert_eq!(begin, [0, 2, 0, 2, 9, 1]);
+    }
 
     #[test]
     fn attempts_come_less_and_less_often_until_one_succeeds() {

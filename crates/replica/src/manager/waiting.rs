@@ -4,7 +4,7 @@ use std::task::Waker;
 use std::time::Instant;
 
 use klamm_io::Disk;
-use klamm_purgatory::{DelayedOperation, Purgatory};
+use klamm_purgatory::{DelayedOperation, Purgatory, PurgatoryConfig};
 
 use super::ReplicaManager;
 use crate::delayed_delete_records::{DelayedDeleteRecords, DeleteRecordsWait};
@@ -17,12 +17,39 @@ use crate::ticket::Ticket;
 /// Those who waited and are done, to be answered by the caller.
 type AllFinished<D, T> = Vec<Finished<<D as Disk>::File, T>>;
 
+/// Requests that wait, by what they are.
+pub(super) struct Parked<D: Disk, T> {
+    produces: Purgatory<PartitionKey, DelayedProduce<D, T>>,
+    fetches: Purgatory<PartitionKey, DelayedFetch<D, T>>,
+    deletions: Purgatory<PartitionKey, DelayedDeleteRecords<D, T>>,
+}
+
+impl<D: Disk, T> Parked<D, T> {
+    pub(super) fn new(hash_seed: u64, now: Instant) -> Self {
+        let seeded = PurgatoryConfig {
+            hash_seed,
+            ..PurgatoryConfig::default()
+        };
+        // Deletions are few, and what they leave behind is not worth keeping. (PU-028)
+        let for_deletions = PurgatoryConfig {
+            purge_interval: 1,
+            ..seeded
+        };
+        let differs_in_numbers = "it differs from the default in numbers that may be any";
+        Self {
+            produces: Purgatory::new(now, seeded).expect(differs_in_numbers),
+            fetches: Purgatory::new(now, seeded).expect(differs_in_numbers),
+            deletions: Purgatory::new(now, for_deletions).expect(differs_in_numbers),
+        }
+    }
+}
+
 impl<D: Disk, T: Ticket> ReplicaManager<D, T> {
     /// Lets an append wait. If it became safe meanwhile, it is in `finished` at once. (B2.5)
     pub fn wait_produce(&self, wait: ProduceWait<D>, ticket: T, finished: &mut AllFinished<D, T>) {
         let (keys, deadline) = (wait.keys(), wait.deadline);
         let operation = DelayedProduce::new(wait, ticket);
-        enter(&self.produces, operation, &keys, deadline, finished);
+        enter(&self.parked.produces, operation, &keys, deadline, finished);
     }
 
     /// Lets a fetch wait. If enough came meanwhile, it is in `finished` at once. (B3.2)
@@ -30,7 +57,7 @@ impl<D: Disk, T: Ticket> ReplicaManager<D, T> {
         let (mut keys, deadline) = (wait.keys(), wait.deadline);
         keys.extend(ticket.reader().map(PartitionKey::of_reader));
         let operation = DelayedFetch::new(wait, ticket);
-        enter(&self.fetches, operation, &keys, deadline, finished);
+        enter(&self.parked.fetches, operation, &keys, deadline, finished);
     }
 
     /// Lets a deletion of records wait. If the replicas have followed meanwhile, it is in
@@ -43,13 +70,14 @@ impl<D: Disk, T: Ticket> ReplicaManager<D, T> {
     ) {
         let (keys, deadline) = (wait.keys(), wait.deadline);
         let operation = DelayedDeleteRecords::new(wait, ticket);
-        enter(&self.deletions, operation, &keys, deadline, finished);
+        enter(&self.parked.deletions, operation, &keys, deadline, finished);
     }
 
     /// Asks the fetches of somebody again whose [`Patience`](crate::Patience) has changed, which
     /// must be told by their tickets before this is called.
     pub fn hurry(&self, reader: u64, finished: &mut AllFinished<D, T>) {
-        self.fetches
+        self.parked
+            .fetches
             .check(&PartitionKey::of_reader(reader), finished);
     }
 
@@ -59,13 +87,13 @@ impl<D: Disk, T: Ticket> ReplicaManager<D, T> {
         let (checks, proposals) = what.into_parts();
         for (key, checks) in checks {
             if checks.produce {
-                self.produces.check(&key, finished);
+                self.parked.produces.check(&key, finished);
             }
             if checks.fetch {
-                self.fetches.check(&key, finished);
+                self.parked.fetches.check(&key, finished);
             }
             if checks.delete_records {
-                self.deletions.check(&key, finished);
+                self.parked.deletions.check(&key, finished);
             }
         }
         for proposal in proposals {
@@ -76,9 +104,9 @@ impl<D: Disk, T: Ticket> ReplicaManager<D, T> {
     /// Does what is due by `now`: hands those back whose time is up, and looks at the in-sync
     /// sets. Never blocks on the disk but for what expired fetches read.
     pub fn advance(&self, now: Instant, finished: &mut AllFinished<D, T>) {
-        self.produces.advance(now, finished);
-        self.fetches.advance(now, finished);
-        self.deletions.advance(now, finished);
+        self.parked.produces.advance(now, finished);
+        self.parked.fetches.advance(now, finished);
+        self.parked.deletions.advance(now, finished);
         let then = self.check_isr(now);
         self.follow_up(then, finished);
     }
@@ -87,9 +115,9 @@ impl<D: Disk, T: Ticket> ReplicaManager<D, T> {
     /// partition that is led here has followers.
     pub fn next_deadline(&self) -> Option<Instant> {
         earliest([
-            self.produces.next_deadline(),
-            self.fetches.next_deadline(),
-            self.deletions.next_deadline(),
+            self.parked.produces.next_deadline(),
+            self.parked.fetches.next_deadline(),
+            self.parked.deletions.next_deadline(),
             self.isr_check.lock().next_deadline(),
         ])
     }
@@ -98,9 +126,9 @@ impl<D: Disk, T: Ticket> ReplicaManager<D, T> {
     /// one waker; the last one given counts. It may be woken for nothing.
     pub fn watch_next_deadline(&self, waker: &Waker) -> Option<Instant> {
         earliest([
-            self.produces.watch_next_deadline(waker),
-            self.fetches.watch_next_deadline(waker),
-            self.deletions.watch_next_deadline(waker),
+            self.parked.produces.watch_next_deadline(waker),
+            self.parked.fetches.watch_next_deadline(waker),
+            self.parked.deletions.watch_next_deadline(waker),
             self.isr_check.lock().watch_next_deadline(waker),
         ])
     }
@@ -108,22 +136,22 @@ impl<D: Disk, T: Ticket> ReplicaManager<D, T> {
     /// When [`ReplicaManager::retry`] next has something to do; `None` if no partition is to be
     /// tried again.
     pub fn next_retry(&self) -> Option<Instant> {
-        self.retries.lock().next_deadline()
+        self.taking.retries.lock().next_deadline()
     }
 
     /// As [`ReplicaManager::next_retry`], and wakes `waker` when there is one, or an earlier one.
     /// There is one waker, beside that of [`ReplicaManager::watch_next_deadline`]; the last one given
     /// counts.
     pub fn watch_next_retry(&self, waker: &Waker) -> Option<Instant> {
-        self.retries.lock().watch_next_deadline(waker)
+        self.taking.retries.lock().watch_next_deadline(waker)
     }
 
     /// How many appends, fetches and deletions of records wait.
     pub fn waiting(&self) -> Waiting {
         Waiting {
-            produces: self.produces.delayed(),
-            fetches: self.fetches.delayed(),
-            deletions: self.deletions.delayed(),
+            produces: self.parked.produces.delayed(),
+            fetches: self.parked.fetches.delayed(),
+            deletions: self.parked.deletions.delayed(),
         }
     }
 }

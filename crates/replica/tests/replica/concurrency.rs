@@ -120,6 +120,35 @@ fn deleting_a_topic_while_it_is_fetched_harms_nobody() {
     assert_eq!(bed.manager.waiting().fetches, 0);
 }
 
+/// Covers RE-113: a replica of both assignments is found whatever is being changed.
+#[test]
+fn re_113_a_follower_that_stays_is_known_while_others_come_and_go() {
+    let bed = Bed::new();
+    bed.place("a-0", &Placed::on(&[1, 2, 3]));
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let fetching = scope.spawn(|| {
+            let mut fetches = 0_usize;
+            while !stop.load(Ordering::Relaxed) || fetches == 0 {
+                bed.follow("a-0", 2, 0);
+                fetches += 1;
+            }
+            fetches
+        });
+        for _ in 0..200 {
+            for replicas in [[1, 2, 4], [1, 2, 3]] {
+                bed.place("a-0", &Placed::on(&replicas));
+            }
+        }
+        stop.store(true, Ordering::Relaxed);
+        assert!(fetching.join().unwrap() > 0, "each of them was let in");
+    });
+    // One that has gone is not.
+    let request = fetch_request(follower(4), vec![from_follower("a-0", 0)]);
+    let (results, _) = bed.fetch(request, 0);
+    assert!(results.unwrap()[0].result.is_err());
+}
+
 /// Covers RE-111.
 #[test]
 fn the_check_of_in_sync_sets_waits_for_no_append_where_nothing_is_to_change() {

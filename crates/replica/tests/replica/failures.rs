@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
-use klamm_io::sim::{Fault, SimDisk};
+use klamm_io::sim::{Crash, Fault, SimDisk};
 use klamm_io::{Disk as _, DiskErrorKind, DiskOperation};
 use klamm_log::Isolation;
 use klamm_records::Codecs;
@@ -308,6 +308,40 @@ fn re_015_a_shortage_puts_the_rest_off_and_a_retry_costs_little() {
     bed.clock.advance(secs(30));
     let (applied, _) = bed.manager.retry(bed.now());
     assert_eq!(applied.led.len(), 1000 - led);
+}
+
+/// Covers RE-015: those that wait for room in one directory do not keep those from being tried that
+/// are in another.
+#[test]
+fn re_015_a_full_directory_keeps_no_partition_of_another_one_waiting() {
+    let names = names(300);
+    let names: Vec<_> = names.iter().map(String::as_str).collect();
+    let bed = Bed::on(SimDisk::new(0), &["/one", "/two"]);
+    bed.place_all(&names, &Placed::on(&[1]));
+    for name in &names {
+        bed.fill(name, 1);
+    }
+    let disk = bed.disk.crash(Crash::Kill);
+    drop(bed);
+
+    // None can be opened at the start, and those of one directory not later, either.
+    let none_left = of_logs(DiskOperation::Open).failing_with(DiskErrorKind::TooManyFiles);
+    disk.inject(none_left.always());
+    let bed = Bed::on(disk, &["/one", "/two"]);
+    bed.disk.clear_faults();
+    let full = Fault::on(DiskOperation::Open).where_path(|path| {
+        path.starts_with("/one") && path.extension().is_some_and(|it| it == "log")
+    });
+    bed.disk
+        .inject(full.failing_with(DiskErrorKind::Full).always());
+    let (applied, _) = bed.place_all(&names, &Placed::on(&[1]));
+    let mut led = applied.led.len();
+    assert!((1..150).contains(&led), "{led}");
+    for _ in 0..8 {
+        bed.clock.advance(secs(30));
+        led += bed.manager.retry(bed.now()).0.led.len();
+    }
+    assert_eq!(led, 150, "all of the other directory");
 }
 
 /// Ends the taking over when it is asked for the second time.

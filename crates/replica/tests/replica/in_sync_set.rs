@@ -264,6 +264,31 @@ fn one_that_has_not_come_to_the_leader_epoch_stays_out() {
     assert_eq!(bed.take_proposals().len(), 1);
 }
 
+/// Covers RE-067: while replicas are on the move, those that come and those that go are followed, and
+/// the target counts; otherwise there is one list.
+#[test]
+fn re_067_a_reassignment_follows_all_and_counts_its_target() {
+    let bed = Bed::new();
+    let known = |placed: &Placed| {
+        bed.place("a-0", placed);
+        let PartitionRole::Leader {
+            followers,
+            assigned,
+            ..
+        } = bed.status("a-0").role
+        else {
+            panic!("it leads");
+        };
+        let ids: Vec<_> = followers.iter().map(|it| it.broker.get()).collect();
+        (ids, assigned)
+    };
+    assert_eq!(known(&Placed::on(&[1, 2])), (vec![2], 2));
+    let moving = Placed::on(&[1, 2, 3, 4]).isr(&[1, 2]);
+    let moving = moving.reassigning(&[3, 4], &[2]);
+    assert_eq!(known(&moving), (vec![2, 3, 4], 3));
+    assert_eq!(known(&Placed::on(&[1, 3, 4])), (vec![3, 4], 3));
+}
+
 #[test]
 fn re_066_a_partition_is_short_of_replicas_by_its_target_and_by_the_minimum() {
     let bed = Bed::new();

@@ -5,6 +5,7 @@ mod support;
 
 mod appending;
 mod concurrency;
+mod deleted_unopened;
 mod deleting_records;
 mod durability;
 mod failures;

@@ -32,7 +32,7 @@ pub(super) fn send(options: &Options) -> Result<Sent> {
         producer.send(record(0)?).await?.await?;
         let meter = Meter::start()?;
         let mut open = VecDeque::with_capacity(OPEN_MAX);
-        for index in 0..records.records {
+        for index in 0..records.count {
             if open.len() == OPEN_MAX
                 && let Some(oldest) = open.pop_front()
             {
@@ -62,7 +62,7 @@ pub(super) fn send_steadily(options: &SteadyOptions) -> Result<Steady> {
     runtime.block_on(async { anyhow::Ok(producer.send(record()).await?.await?) })?;
     let times = Arc::new(Mutex::new(Latencies::new()?));
     let beat = Beat::new(rate);
-    for index in 0..records.records {
+    for index in 0..records.count {
         let due = beat.wait(index);
         let times = Arc::clone(&times);
         let told = move |outcome: Result<_, _>| {
@@ -73,5 +73,5 @@ pub(super) fn send_steadily(options: &SteadyOptions) -> Result<Steady> {
     }
     runtime.block_on(producer.flush())?;
     let times = times.lock().expect("nobody panics with it");
-    Ok(steady(records.records, &times.quantiles()))
+    Ok(steady(records.count, &times.quantiles()))
 }

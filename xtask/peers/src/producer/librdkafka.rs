@@ -20,7 +20,7 @@ pub(super) fn send(options: &Options) -> Result<Sent> {
 
 pub(super) fn send_steadily(options: &SteadyOptions) -> Result<Steady> {
     let sender = sender(&options.options, true)?;
-    let records = options.options.records.records;
+    let records = options.options.records.count;
     let beat = Beat::new(options.rate);
     for index in 0..records {
         sender.send(index, beat.wait(index))?;

@@ -44,7 +44,7 @@ pub(super) fn send(options: &Options) -> Result<Sent> {
             partition.produce(vec![record(&value)?], plain).await?;
         }
         let meter = Meter::start()?;
-        let records = sent.records / partitions.len() as u64;
+        let records = sent.count / partitions.len() as u64;
         let batch = (BATCH_BYTES / sent.record_bytes.max(1)).max(1) as u64;
         let mut senders = tokio::task::JoinSet::new();
         for partition in partitions {
@@ -79,10 +79,10 @@ pub(super) fn send_steadily(options: &SteadyOptions) -> Result<Steady> {
     runtime.block_on(partition.produce(vec![record(&value)?], plain))?;
     let mut times = Latencies::new()?;
     let beat = Beat::new(rate);
-    for index in 0..records.records {
+    for index in 0..records.count {
         let due = beat.wait(index);
         runtime.block_on(partition.produce(vec![record(&value)?], plain))?;
         times.note(due);
     }
-    Ok(steady(records.records, &times.quantiles()))
+    Ok(steady(records.count, &times.quantiles()))
 }

@@ -1,7 +1,7 @@
 //! A topic as Metadata tells it.
 
 use klamm_controller::{MetadataImage, PartitionImage, TopicImage};
-use klamm_primitives::{BrokerId, PartitionIndex};
+use klamm_primitives::{BrokerId, PartitionIndex, TopicPartition};
 use klamm_replica::is_internal_topic;
 use klamm_wire::ErrorCode;
 use klamm_wire::messages::metadata::{
@@ -45,71 +45,86 @@ pub(super) fn failed(code: ErrorCode, asked: &MetadataRequestTopic) -> MetadataR
     }
 }
 
-/// A topic with all its partitions.
-pub(super) fn describe(
-    image: &MetadataImage,
-    topic: &TopicImage,
-    asker: &Asker,
-) -> MetadataResponseTopic {
-    let partitions = topic.indexed();
-    MetadataResponseTopic {
-        name: Some((&*topic.name).into()),
-        topic_id: topic.id,
-        is_internal: is_internal_topic(&topic.name),
-        partitions: partitions
-            .map(|(index, partition)| describe_partition(image, index, partition, asker))
-            .collect(),
-        topic_authorized_operations: if asker.wants_operations {
-            operations::ON_TOPIC
-        } else {
-            operations::NOT_ASKED
-        },
-        ..MetadataResponseTopic::default()
-    }
+/// What a topic is told from.
+pub(super) struct View<'a> {
+    pub(super) image: &'a MetadataImage,
+    pub(super) asker: &'a Asker,
+    /// This broker.
+    pub(super) local: BrokerId,
+    /// Whether the log of a replica on this broker cannot be used.
+    pub(super) is_offline_here: &'a dyn Fn(&TopicPartition) -> bool,
 }
 
-fn describe_partition(
-    image: &MetadataImage,
-    index: PartitionIndex,
-    partition: &PartitionImage,
-    asker: &Asker,
-) -> MetadataResponsePartition {
-    let is_up = |id: &BrokerId| {
-        let broker = image.broker(*id);
-        broker.is_some_and(|it| reachable(it, &asker.listener).is_some())
-    };
-    // Replicas whose directory is lost are down, too, though their broker is up. (KIP-858)
-    let is_usable = |id: &BrokerId| {
-        let directory = partition.directory(*id);
-        let broker = image.broker(*id);
-        let is_online = |it| broker.is_some_and(|broker| broker.has_online_directory(it));
-        is_up(id) && directory.is_none_or(is_online)
-    };
-    let mut error_code = match partition.leader {
-        Some(leader) if is_up(&leader) => ErrorCode::NONE,
-        Some(leader) if image.is_active(leader) && asker.version >= 6 => {
-            ErrorCode::LISTENER_NOT_FOUND
-        }
-        Some(_) | None => ErrorCode::LEADER_NOT_AVAILABLE,
-    };
-    let mut replica_nodes = partition.replicas.clone();
-    let offline = replica_nodes.iter().copied().filter(|it| !is_usable(it));
-    let offline = offline.collect();
-    if asker.version == 0 {
-        replica_nodes.retain(is_up);
-        if error_code.is_none() && replica_nodes.len() < partition.replicas.len() {
-            error_code = ErrorCode::REPLICA_NOT_AVAILABLE;
+impl View<'_> {
+    /// A topic with all its partitions.
+    pub(super) fn describe(&self, topic: &TopicImage) -> MetadataResponseTopic {
+        let partitions = topic.indexed();
+        MetadataResponseTopic {
+            name: Some((&*topic.name).into()),
+            topic_id: topic.id,
+            is_internal: is_internal_topic(&topic.name),
+            partitions: partitions
+                .map(|(index, partition)| self.describe_partition(topic, index, partition))
+                .collect(),
+            topic_authorized_operations: if self.asker.wants_operations {
+                operations::ON_TOPIC
+            } else {
+                operations::NOT_ASKED
+            },
+            ..MetadataResponseTopic::default()
         }
     }
-    MetadataResponsePartition {
-        error_code,
-        partition_index: index,
-        leader_id: partition.leader.filter(is_up).unwrap_or(BrokerId::NONE),
-        leader_epoch: partition.leader_epoch,
-        replica_nodes: replica_nodes.into(),
-        isr_nodes: partition.isr.as_slice().into(),
-        offline_replicas: offline,
-        ..MetadataResponsePartition::default()
+
+    fn describe_partition(
+        &self,
+        topic: &TopicImage,
+        index: PartitionIndex,
+        partition: &PartitionImage,
+    ) -> MetadataResponsePartition {
+        let name = TopicPartition::new(topic.name.clone(), index);
+        let is_offline_here = partition.is_replica(self.local) && (self.is_offline_here)(&name);
+        let is_offline = |id: &BrokerId| is_offline_here && *id == self.local;
+        // Replicas whose directory is lost are down, too, though their broker is up. (KIP-858)
+        let is_usable = |id: &BrokerId| {
+            let directory = partition.directory(*id);
+            let broker = self.image.broker(*id);
+            let is_online = |it| broker.is_some_and(|broker| broker.has_online_directory(it));
+            self.is_up(id) && !is_offline(id) && directory.is_none_or(is_online)
+        };
+        let leader = partition.leader.filter(|it| !is_offline(it));
+        let mut error_code = match leader {
+            Some(leader) if self.is_up(&leader) => ErrorCode::NONE,
+            Some(leader) if self.image.is_active(leader) && self.asker.version >= 6 => {
+                ErrorCode::LISTENER_NOT_FOUND
+            }
+            Some(_) | None => ErrorCode::LEADER_NOT_AVAILABLE,
+        };
+        let mut replica_nodes = partition.replicas.clone();
+        let offline = replica_nodes.iter().copied().filter(|it| !is_usable(it));
+        let offline = offline.collect();
+        if self.asker.version == 0 {
+            replica_nodes.retain(|it| self.is_up(it));
+            if error_code.is_none() && replica_nodes.len() < partition.replicas.len() {
+                error_code = ErrorCode::REPLICA_NOT_AVAILABLE;
+            }
+        }
+        let leader = leader.filter(|it| self.is_up(it));
+        MetadataResponsePartition {
+            error_code,
+            partition_index: index,
+            leader_id: leader.unwrap_or(BrokerId::NONE),
+            leader_epoch: partition.leader_epoch,
+            replica_nodes: replica_nodes.into(),
+            isr_nodes: partition.isr.as_slice().into(),
+            offline_replicas: offline,
+            ..MetadataResponsePartition::default()
+        }
+    }
+
+    /// Whether a broker is alive and to be reached by whoever asks.
+    fn is_up(&self, id: &BrokerId) -> bool {
+        let broker = self.image.broker(*id);
+        broker.is_some_and(|it| reachable(it, &self.asker.listener).is_some())
     }
 }
 
@@ -171,13 +186,28 @@ mod tests {
     }
 
     fn partitions(version: i16) -> Vec<MetadataResponsePartition> {
+        seen_by(version, 1, &|_| false)
+    }
+
+    /// As told by one of the brokers.
+    fn seen_by(
+        version: i16,
+        local: i32,
+        is_offline_here: &dyn Fn(&TopicPartition) -> bool,
+    ) -> Vec<MetadataResponsePartition> {
         let image = image();
         let asker = Asker {
             listener: "A".to_owned(),
             version,
             wants_operations: false,
         };
-        describe(&image, image.topic("t").unwrap(), &asker).partitions
+        let view = View {
+            image: &image,
+            asker: &asker,
+            local: local.into(),
+            is_offline_here,
+        };
+        view.describe(image.topic("t").unwrap()).partitions
     }
 
     fn codes(version: i16) -> Vec<i16> {
@@ -193,6 +223,26 @@ mod tests {
         assert_eq!(codes(5), [0, 5, 5, 5]);
         let leaders: Vec<_> = partitions(6).iter().map(|it| it.leader_id.get()).collect();
         assert_eq!(leaders, [1, -1, -1, -1]);
+    }
+
+    /// Covers AP-048: as long as its log cannot be used a partition has no leader to go to.
+    #[test]
+    fn ap_048_a_leader_whose_log_cannot_be_used_is_none() {
+        for version in [1, 6, 13] {
+            let all = seen_by(version, 1, &|it| it.partition == PartitionIndex::new(0));
+            let told = &all[0];
+            assert_eq!(told.error_code, ErrorCode::LEADER_NOT_AVAILABLE);
+            assert_eq!(told.leader_id, BrokerId::NONE);
+            assert_eq!(told.leader_epoch, 5.into());
+            assert_eq!(told.replica_nodes, [1.into(), 2.into(), 3.into()].into());
+            assert_eq!(told.isr_nodes, [1.into()].into());
+            assert_eq!(told.offline_replicas, [1.into(), 2.into(), 3.into()].into());
+            assert_eq!(all[1..], partitions(version)[1..]);
+        }
+        // Another broker's is not this one's to judge.
+        let by_two = seen_by(6, 2, &|_| true);
+        assert_eq!(by_two[0].leader_id, 1.into());
+        assert_eq!(by_two[0].error_code, ErrorCode::NONE);
     }
 
     #[test]

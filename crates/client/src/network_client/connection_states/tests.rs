@@ -289,3 +289,21 @@ fn cl_042_a_throttled_node_is_not_ready_until_its_time_is_over() {
     assert!(fixture.states.is_ready(NODE, end));
     assert_eq!(fixture.states.poll_delay(NODE, end), None);
 }
+
+#[test]
+fn a_node_that_cannot_be_reached_fails_for_the_first_time_once_until_it_was_ready() {
+    let mut fixture = Fixture::new();
+    assert!(!fixture.states.is_first_failure(NODE));
+    fixture.connecting(NODE);
+    assert!(fixture.states.is_first_failure(NODE));
+    for _ in 0..3 {
+        fixture.lose(NODE);
+        fixture.connecting(NODE);
+        assert!(!fixture.states.is_first_failure(NODE));
+    }
+    fixture.make_ready(NODE);
+    assert!(!fixture.states.is_first_failure(NODE), "lost, but reached");
+    fixture.lose(NODE);
+    fixture.connecting(NODE);
+    assert!(!fixture.states.is_first_failure(NODE), "told as lost");
+}

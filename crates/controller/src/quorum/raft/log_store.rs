@@ -20,12 +20,13 @@ use openraft::storage::{LogFlushed, RaftLogStorage};
 use openraft::{BasicNode, CommittedLeaderId, EntryPayload, LogState, RaftLogReader};
 use parking_lot::Mutex;
 use thiserror::Error;
-use tracing::{info, warn};
+use tracing::warn;
 
 use super::durable_point::DurablePoint;
 use super::entry::{self, EntryError, EntryKey};
 use super::quorum_state::QuorumState;
 use super::reserve::Reserve;
+use super::room::Room;
 use super::{Entry, LogId, Membership, StorageError, StorageIoError, Types, Vote, offset_of};
 use crate::quorum::PROPOSAL_SIZE_MAX;
 
@@ -59,10 +60,9 @@ struct Inner<D: Disk, C: Clock> {
     directory: PathBuf,
     clock: C,
     reader: LogReader<D>,
-    /// Held through writes and syncs. That of the reserve is taken under it.
+    /// Held through writes and syncs. That of the room is taken under it.
     written: Mutex<Written<D>>,
-    /// Held for a look at it, or a call to the disk that syncs nothing.
-    room: Mutex<Room<D>>,
+    room: Room<D>,
     /// So that nobody else opens the directory.
     _lock: D::Lock,
 }
@@ -74,13 +74,6 @@ struct Written<D: Disk> {
     state: QuorumState,
     /// The last entry of the log, if it has one.
     last: Option<LogId>,
-}
-
-/// What is known of the room for the log.
-struct Room<D: Disk> {
-    reserve: Reserve<D>,
-    /// Whether it was told that there is none.
-    is_short: bool,
 }
 
 /// The log could not be read or written.
@@ -143,69 +136,6 @@ pub(crate) enum LogStoreError {
     },
 }
 
-impl<D: Disk, C: Clock> Inner<D, C> {
-    /// Whether the same may be tried again, with what the reserve has given back for it.
-    fn is_relieved(&self, error: &DiskError, size: usize) -> bool {
-        self.room.lock().reserve.relieve(error, size)
-    }
-
-    /// Appends a batch, into the room of the reserve if need be.
-    fn append(
-        &self,
-        log: &mut Log<D>,
-        batch: ValidBatch,
-        term: LeaderEpoch,
-        now_ms: i64,
-    ) -> Result<(), LogStoreError> {
-        let (size, batch) = (batch.size(), [batch]);
-        loop {
-            match log.append_own(&batch, term, now_ms) {
-                Ok(_) => return Ok(()),
-                Err(AppendError::NotWritten(error)) if self.is_relieved(&error, size) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-    }
-
-    /// Syncs the log. One that has not failed by an error has not tried to sync.
-    fn flush(&self, log: &mut Log<D>) -> Result<(), LogStoreError> {
-        loop {
-            match log.flush() {
-                Ok(()) => return Ok(()),
-                Err(FlushError::Disk(error)) if !log.is_failed() && self.is_relieved(&error, 0) => {
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
-    }
-
-    /// Has something done that changes nothing where it fails, in the room of the reserve if need
-    /// be.
-    fn with_reserve<T>(&self, work: impl Fn() -> Result<T, DiskError>) -> Result<T, LogStoreError> {
-        loop {
-            match work() {
-                Ok(done) => return Ok(done),
-                Err(error) if self.is_relieved(&error, 0) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-    }
-
-    /// Whether a change finds its room, by what is known of the reserve.
-    fn has_room_for(&self, room: &mut Room<D>, size: usize, may_use_reserve: bool) -> bool {
-        let has_room = room.reserve.has_room_for(size, may_use_reserve);
-        let directory = self.directory.display();
-        if !has_room && !room.is_short {
-            warn!(%directory, size, "no room for the metadata log, refusing changes");
-            room.is_short = true;
-        } else if has_room && !may_use_reserve && room.is_short {
-            info!(%directory, "there is room for the metadata log again");
-            room.is_short = false;
-        }
-        has_room
-    }
-}
-
 impl<D: Disk, C: Clock> LogStore<D, C> {
     /// Takes over what was opened.
     pub(super) fn new(
@@ -224,18 +154,14 @@ impl<D: Disk, C: Clock> LogStore<D, C> {
             state,
             last: None,
         };
-        let room = Room {
-            reserve,
-            is_short: false,
-        };
         Self {
             inner: Arc::new(Inner {
+                room: Room::new(directory.clone(), reserve),
                 disk,
                 directory,
                 clock,
                 reader,
                 written: Mutex::new(written),
-                room: Mutex::new(room),
                 _lock: lock,
             }),
         }
@@ -252,11 +178,13 @@ impl<D: Disk, C: Clock> LogStore<D, C> {
             let mut written = self.inner.written.lock();
             let (start, end) = (written.log.log_start_offset(), written.log.log_end_offset());
             if start < end {
-                self.inner.flush(&mut written.log)?;
+                let flushed = self.inner.room.flush(&mut written.log);
+                flushed.map_err(LogStoreError::from)?;
             }
             let (disk, directory) = (&self.inner.disk, &self.inner.directory);
             let open = || DurablePoint::open(disk, directory, end);
-            written.durable = Some(self.inner.with_reserve(open)?);
+            let opened = self.inner.room.with_reserve(open);
+            written.durable = Some(opened.map_err(LogStoreError::from)?);
             (start, end)
         };
         let expected = from.map_or(Offset::ZERO, |from| offset_of(from.index) + 1);
@@ -363,10 +291,10 @@ impl<D: Disk, C: Clock> LogStore<D, C> {
             }
             let batch = batch_of(entry, durable, now_ms, &mut codecs)?;
             let term = term_as_epoch(entry.log_id.leader_id.term)?;
-            inner.append(&mut written.log, batch, term, now_ms)?;
+            inner.room.append(&mut written.log, batch, term, now_ms)?;
             written.last = Some(entry.log_id);
         }
-        inner.flush(&mut written.log)?;
+        inner.room.flush(&mut written.log)?;
         let durable = written.log.recovery_point();
         if let Some(point) = &mut written.durable {
             point.raise(durable);
@@ -382,7 +310,8 @@ impl<D: Disk, C: Clock> LogStore<D, C> {
             ..written.state.clone()
         };
         let (disk, directory) = (&self.inner.disk, &self.inner.directory);
-        self.inner.with_reserve(|| state.write(disk, directory))?;
+        let room = &self.inner.room;
+        room.with_reserve(|| state.write(disk, directory))?;
         written.state = state;
         Ok(())
     }
@@ -393,17 +322,10 @@ impl<D: Disk, C: Clock> LogStore<D, C> {
     /// While the reserve is whole this does not wait, so that changes keep the order in which they
     /// are proposed.
     pub(super) async fn has_room_for(&self, size: usize, may_use_reserve: bool) -> bool {
-        {
-            let mut room = self.inner.room.lock();
-            if room.reserve.is_whole() {
-                return self.inner.has_room_for(&mut room, size, may_use_reserve);
-            }
+        if let Some(known) = self.inner.room.has_room_for(size, may_use_reserve) {
+            return known;
         }
-        let look = move |this: &Self| {
-            let mut room = this.inner.room.lock();
-            room.reserve.refill();
-            Ok(this.inner.has_room_for(&mut room, size, may_use_reserve))
-        };
+        let look = move |this: &Self| Ok(this.inner.room.has_room_now_for(size, may_use_reserve));
         // Who cannot look finds out.
         self.blocking(look).await.unwrap_or(true)
     }
@@ -595,7 +517,9 @@ fn batch_of(
     let key = EntryKey { durable, term }.encode();
     let buffer = Vec::with_capacity(value.len() + BATCH_OVERHEAD_MAX);
     let mut builder = RecordBatchBuilder::new(BatchOptions::default(), buffer);
-    let appended = builder.append(now_ms, Some(&key), Some(&value), &[]);
+    // Only people read it, and records know no time before 1970.
+    let timestamp_ms = now_ms.max(0);
+    let appended = builder.append(timestamp_ms, Some(&key), Some(&value), &[]);
     appended.map_err(|error| make(&error))?;
     builder.close(codecs).map_err(|error| make(&error))?;
     let batch = RecordBatch::parse(builder.into_bytes().map_err(|error| make(&error))?)?;

@@ -8,10 +8,18 @@
 //!
 //! It is given back a little at a time: whoever else waits for room takes what is free first, and
 //! gets no more than that. Once there is room again the file is made whole.
+//!
+//! Where the name leads to something that is no such file, or the process may not write it, there is
+//! no reserve. Changes are let in all the same as long as there is as much room as it would keep.
 
+use std::fmt::Display;
+use std::mem;
 use std::path::{Path, PathBuf};
 
-use klamm_io::{Disk, DiskError, DiskErrorKind, DiskFile, OpenMode};
+use fastrand::Rng;
+use klamm_io::{Allocated, Disk, DiskError, DiskErrorKind, DiskFile, FileKind, OpenMode};
+use klamm_log::DiskFailure as _;
+use tracing::{info, warn};
 
 const FILE_NAME: &str = "reserve";
 
@@ -26,6 +34,9 @@ const STEP: u64 = 16 << 10;
 /// Raft itself.
 const OVERHEAD: u64 = 64 << 10;
 
+/// Bytes that are written at once where a file system cannot reserve.
+const PIECE_LEN: usize = 64 << 10;
+
 /// The file, and how much of it is left. Its owner holds the lock of the directory.
 pub(super) struct Reserve<D: Disk> {
     disk: D,
@@ -34,6 +45,8 @@ pub(super) struct Reserve<D: Disk> {
     file: Option<D::File>,
     /// Bytes that it keeps from others.
     held: u64,
+    /// Something that will not pass by itself keeps it from being made; it was told what.
+    is_unusable: bool,
 }
 
 impl<D: Disk> Reserve<D> {
@@ -44,12 +57,13 @@ impl<D: Disk> Reserve<D> {
             path: directory.join(FILE_NAME),
             file: None,
             held: 0,
+            is_unusable: false,
         };
         if let Some(file) = reserve.opened() {
             let len = file.metadata().map_or(0, |it| it.len);
             // Its length says nothing: a file that was copied has it without the room. Where that is
             // there this changes nothing.
-            let is_there = file.allocate(len.min(RESERVE_LEN)).is_ok();
+            let is_there = take_room(file, 0, len.min(RESERVE_LEN)).is_ok();
             reserve.held = if is_there { len } else { 0 };
         }
         reserve.refill();
@@ -70,11 +84,20 @@ impl<D: Disk> Reserve<D> {
         let Some(file) = self.opened() else {
             return;
         };
-        let is_whole = file.allocate(RESERVE_LEN).is_ok();
-        let len = if is_whole { RESERVE_LEN } else { held };
+        let taken = take_room(file, held, RESERVE_LEN);
+        let len = if taken.is_ok() { RESERVE_LEN } else { held };
         // What there was of it is its still; a part of the rest, or a length beyond, is not.
         let is_cut = file.metadata().is_ok_and(|it| it.len == len) || file.set_len(len).is_ok();
         self.held = if is_cut { len } else { 0 };
+        match taken {
+            Err(error) if !error.may_pass() => self.cannot_be_used(&error),
+            Err(_) => {}
+            Ok(()) => {
+                if mem::take(&mut self.is_unusable) {
+                    info!(path = %self.path.display(), "the metadata log has its reserve again");
+                }
+            }
+        }
     }
 
     /// Whether a change of this size finds its room, from what is free or, where it may have it,
@@ -87,6 +110,8 @@ impl<D: Disk> Reserve<D> {
         let wanted = size as u64 + OVERHEAD;
         if may_use_it {
             wanted <= free.saturating_add(self.held)
+        } else if self.is_unusable {
+            wanted + RESERVE_LEN <= free
         } else {
             self.is_whole() && wanted <= free
         }
@@ -115,16 +140,54 @@ impl<D: Disk> Reserve<D> {
 
     fn opened(&mut self) -> Option<&D::File> {
         if self.file.is_none() {
-            self.file = self.disk.open(&self.path, OpenMode::OpenOrCreate).ok();
+            match self.disk.open(&self.path, OpenMode::OpenOrCreate) {
+                // Of a pipe or a device nothing can be reserved.
+                Ok(file) if file.metadata().is_ok_and(|it| it.kind != FileKind::File) => {
+                    self.cannot_be_used(&"it is no file");
+                }
+                Ok(file) => self.file = Some(file),
+                Err(error) if error.may_pass() => {}
+                Err(error) => self.cannot_be_used(&error),
+            }
         }
         self.file.as_ref()
     }
+
+    /// Tells it once.
+    fn cannot_be_used(&mut self, why: &dyn Display) {
+        self.file = None;
+        if mem::replace(&mut self.is_unusable, true) {
+            return;
+        }
+        warn!(
+            path = %self.path.display(), %why,
+            "the metadata log cannot keep its reserve there and refuses changes unless {RESERVE_LEN} \
+             bytes more are free; remove what has the name, or give the broker the right to write it"
+        );
+    }
+}
+
+/// Takes room for the file's bytes from one position to another. Where the file system cannot reserve
+/// it, bytes are written. Zeros would do on most, such as ext4 and XFS; some store them as nothing, so
+/// these are bytes that none makes less of.
+fn take_room<F: DiskFile>(file: &F, from: u64, to: u64) -> Result<(), DiskError> {
+    if file.allocate(to)? == Allocated::Reserved {
+        return Ok(());
+    }
+    let mut piece = vec![0; PIECE_LEN];
+    let mut rng = Rng::with_seed(from);
+    for position in (from..to).step_by(PIECE_LEN) {
+        rng.fill(&mut piece);
+        let len = usize::try_from(to - position).unwrap_or(PIECE_LEN);
+        file.write_all_at(&piece[..len.min(PIECE_LEN)], position)?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use klamm_io::DiskOperation;
     use klamm_io::sim::{Fault, SimDisk};
+    use klamm_io::{DiskOperation, RealDisk};
 
     use super::*;
 
@@ -216,6 +279,84 @@ mod tests {
             assert_eq!(reserve.is_whole(), is_whole);
             assert_eq!(reserve.held + free(&disk), room);
         }
+    }
+
+    /// Where nothing can be reserved it consists of bytes.
+    #[test]
+    fn a_file_system_that_cannot_reserve_keeps_its_room_all_the_same() {
+        let disk = SimDisk::new(0).without_reserving();
+        disk.set_capacity(Some(RESERVE_LEN + (200 << 10)));
+        let mut first = reserve(&disk);
+        assert!(first.is_whole());
+        assert_eq!(free(&disk), 200 << 10);
+        assert!(first.relieve(&error(DiskErrorKind::Full), 1 << 19));
+        assert_eq!(free(&disk), (200 << 10) + (1 << 19));
+        first.refill();
+        assert!(first.is_whole());
+        assert_eq!(free(&disk), 200 << 10);
+        drop(first);
+        // A copy that has its length alone gets the bytes when it is opened.
+        let path = Path::new(DIRECTORY).join(FILE_NAME);
+        let copy = disk.open(&path, OpenMode::CreateOrTruncate).unwrap();
+        copy.set_len(RESERVE_LEN).unwrap();
+        let mut second = reserve(&disk);
+        assert_eq!(free(&disk), 200 << 10);
+        // There is not enough for all of it.
+        assert!(second.relieve(&error(DiskErrorKind::Full), 1 << 19));
+        let other = disk.open(Path::new("/data/other"), OpenMode::CreateNew);
+        other.unwrap().write_all_at(&vec![1; 300 << 10], 0).unwrap();
+        second.refill();
+        assert!(!second.is_whole());
+        assert_eq!(second.held, RESERVE_LEN - (1 << 19));
+        assert_eq!(free(&disk), (200 << 10) + (1 << 19) - (300 << 10));
+    }
+
+    /// Whatever is in its place costs room, and nothing else.
+    #[test]
+    fn where_it_cannot_be_kept_as_much_room_must_be_free() {
+        let path = Path::new(DIRECTORY).join(FILE_NAME);
+        for obstacle in [
+            None,
+            Some(DiskOperation::Open),
+            Some(DiskOperation::Allocate),
+        ] {
+            let disk = SimDisk::new(0);
+            disk.set_capacity(Some(RESERVE_LEN + (200 << 10)));
+            match obstacle {
+                None => disk.create_dir_all(&path).unwrap(),
+                Some(operation) => {
+                    let fault = Fault::on(operation).under(&path);
+                    disk.inject(fault.failing_with(DiskErrorKind::Denied).always());
+                }
+            }
+            let mut reserve = reserve(&disk);
+            assert!(!reserve.is_whole());
+            assert!(reserve.has_room_for(100 << 10, false));
+            assert!(!reserve.has_room_for(200 << 10, false));
+            assert!(reserve.has_room_for(1 << 20, true));
+            let full = error(DiskErrorKind::Full);
+            assert!(!reserve.relieve(&full, 1), "there is nothing to give");
+            // It is made once that is mended.
+            disk.clear_faults();
+            _ = disk.remove_dir(&path);
+            reserve.refill();
+            assert!(reserve.is_whole() && !reserve.is_unusable);
+            assert_eq!(free(&disk), 200 << 10);
+        }
+    }
+
+    /// A pipe is opened like a file.
+    #[test]
+    fn a_pipe_in_its_place_is_no_reserve() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(FILE_NAME);
+        let made = std::process::Command::new("mkfifo").arg(&path).status();
+        assert!(made.unwrap().success());
+        let mut reserve = Reserve::open(RealDisk, directory.path());
+        assert!(reserve.is_unusable && reserve.has_room_for(1, false));
+        std::fs::remove_file(&path).unwrap();
+        reserve.refill();
+        assert!(reserve.is_whole());
     }
 
     #[test]

@@ -6,7 +6,7 @@ mod full_disk;
 use std::path::Path;
 
 use klamm_io::sim::{Crash, Fault, SimClock, SimDisk};
-use klamm_io::{Disk, DiskErrorKind, DiskOperation, RealDisk, SystemClock};
+use klamm_io::{Clock as _, Disk, DiskErrorKind, DiskOperation, RealDisk, SystemClock};
 use klamm_primitives::Uuid;
 use klamm_wire::metadata::feature_level::FeatureLevelRecord;
 use klamm_wire::metadata::topic::TopicRecord;
@@ -92,6 +92,25 @@ async fn conforms_on_a_real_disk_and_survives_a_restart() {
     let offset = quorum.propose(topic(9)).await.unwrap();
     assert!(offset > before.offset());
     quorum.stop().await;
+}
+
+/// A board without a battery may begin its time anywhere.
+#[tokio::test]
+async fn a_clock_before_1970_is_no_reason_not_to_write() {
+    let disk = SimDisk::new(0);
+    let clock = SimClock::new();
+    clock.jump_unix_ms(-5_000 - clock.unix_ms());
+    let open = async || {
+        let quorum = RaftQuorum::open(disk.clone(), options(DIRECTORY), clock.clone());
+        quorum.await.unwrap()
+    };
+    for number in 1..4 {
+        let quorum = open().await;
+        quorum.propose(topic(number)).await.unwrap();
+        assert!(image(&quorum).topic(&name(number)).is_some());
+        quorum.stop().await;
+        clock.jump_unix_ms(-10_000_000_000_000);
+    }
 }
 
 /// Covers CO-007.

@@ -8,7 +8,7 @@ use rustix::io::Errno;
 
 use super::tree::NodeId;
 use super::{LEN_MAX, SimDisk, State};
-use crate::disk::{DiskFile, Metadata, OpenMode};
+use crate::disk::{Allocated, DiskFile, Metadata, OpenMode};
 use crate::disk_error::{DiskError, DiskOperation};
 
 /// An open file of a [`SimDisk`].
@@ -134,15 +134,19 @@ impl DiskFile for SimFile {
         })
     }
 
-    fn allocate(&self, len: u64) -> Result<(), DiskError> {
+    fn allocate(&self, len: u64) -> Result<Allocated, DiskError> {
         self.call(DiskOperation::Allocate, |state, node| {
             self.for_writing()?;
             if len > LEN_MAX {
                 return Err(Errno::FBIG);
             }
+            let can_reserve = !state.cannot_reserve;
             state.change(node, |content, free| {
-                if content.allocate(len, free) {
-                    Ok(())
+                if !can_reserve {
+                    content.set_len(len.max(content.len()));
+                    Ok(Allocated::Extended)
+                } else if content.allocate(len, free) {
+                    Ok(Allocated::Reserved)
                 } else {
                     Err(Errno::NOSPC)
                 }

@@ -75,7 +75,7 @@ impl<D: Disk> User<'_, D> {
                 on_file(&|file| file.write_all_at(&vec![*byte; *len], *at))
             }
             Call::SetLen(len) => on_file(&|file| file.set_len(*len)),
-            Call::Allocate(len) => on_file(&|file| file.allocate(*len)),
+            Call::Allocate(len) => on_file(&|file| file.allocate(*len).map(drop)),
             Call::SyncFile => on_file(&DiskFile::sync_data),
             Call::SyncDir(name) => self.disk.sync_dir(&path(*name)),
             Call::CreateDir(name) => self.disk.create_dir_all(&path(*name)),

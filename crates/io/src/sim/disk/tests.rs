@@ -6,7 +6,7 @@ use std::path::Path;
 use super::content::SECTOR_LEN;
 use super::*;
 use crate::testing::check_disk;
-use crate::{DiskErrorKind, DiskFile, read_whole, replace_whole};
+use crate::{Allocated, DiskErrorKind, DiskFile, read_whole, replace_whole};
 
 pub(super) const ROOT: &str = "/";
 pub(super) const FILE: &str = "/file";
@@ -384,6 +384,20 @@ fn a_full_disk_takes_what_fits() {
     assert_eq!(disk.space(Path::new(ROOT)).unwrap().available_bytes, 0);
     drop(clone);
     assert_eq!(disk.space(Path::new(ROOT)).unwrap().available_bytes, 12_288);
+}
+
+#[test]
+fn a_file_system_that_cannot_reserve_says_so_and_extends() {
+    let disk = SimDisk::new(1).without_reserving();
+    disk.set_capacity(Some(2 * 4096));
+    let disk = disk.crash(Crash::Kill);
+    let file = open(&disk, FILE, OpenMode::CreateNew);
+    assert_eq!(file.allocate(9 * 4096).unwrap(), Allocated::Extended);
+    assert_eq!(file.metadata().unwrap().len, 9 * 4096);
+    assert_eq!(file.allocate(1).unwrap(), Allocated::Extended);
+    assert_eq!(file.metadata().unwrap().len, 9 * 4096);
+    let space = disk.space(Path::new("/")).unwrap();
+    assert_eq!(space.available_bytes, 2 * 4096);
 }
 
 #[test]

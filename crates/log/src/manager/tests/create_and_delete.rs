@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use klamm_io::sim::{Crash, Fault, SimDisk};
-use klamm_io::{Disk, DiskErrorKind, DiskOperation};
+use klamm_io::{Disk, DiskErrorKind, DiskFile, DiskOperation, OpenMode};
 use klamm_primitives::{BrokerEpoch, Offset, TopicPartition, Uuid};
 
 use super::support::*;
 use crate::log_event::DirectoryWork;
-use crate::manager::{CreateError, DeleteError, NewPartition};
+use crate::manager::{CreateError, DeleteError, LogManager, NewPartition};
 use crate::offset_checkpoint::Checkpoint;
 use crate::partition_metadata;
 
@@ -159,6 +159,14 @@ fn lg_010_another_topic_of_the_same_name_is_refused() {
     assert!(
         matches!(refused, CreateError::InconsistentTopicId { found, expected, .. } if (found, expected) == (one, two)),
     );
+    let told = refused.to_string();
+    for part in [
+        "/logs/t-0/partition.metadata",
+        &one.to_string(),
+        &two.to_string(),
+    ] {
+        assert!(told.contains(part), "{told}");
+    }
     assert!(create(None).is_ok());
 }
 
@@ -266,6 +274,64 @@ fn what_is_deleted_on_a_full_disk_loses_its_name_later() {
         let left = |it: &String| it.ends_with("-delete");
         assert!(!names(&disk, "/a").iter().any(left));
         assert!(bench.take_events().is_empty());
+    }
+}
+
+/// What could not be opened can be deleted all the same, if its topic's id says that it is meant;
+/// whoever has its name next begins with nothing of it.
+#[test]
+fn a_partition_that_could_not_be_opened_is_deleted_by_its_topics_id() {
+    let (old, new) = (Uuid::from_u128(1), Uuid::from_u128(2));
+    for is_damaged in [false, true] {
+        let disk = SimDisk::new(1);
+        let bench = Bench::of(&["/logs"]);
+        let name = partition("t", 0);
+        let create = |manager: &LogManager<SimDisk>, id| {
+            manager.create(&name, Some(id), &bench.config, BEGIN_MS)
+        };
+        let manager = bench.open(&disk);
+        let log = create(&manager, old).unwrap();
+        append(&log, 5);
+        log.lock().set_high_watermark(Offset::new(4));
+        log.lock().raise_log_start(Offset::new(2)).unwrap();
+        log.lock().flush().unwrap();
+        manager.checkpoint_all();
+        drop((log, manager));
+        let segment = Path::new("/logs/t-0/00000000000000000000.log");
+        if is_damaged {
+            // What was durable is not there.
+            let file = disk.open(segment, OpenMode::ReadWrite).unwrap();
+            file.set_len(0).unwrap();
+        } else {
+            let fault = Fault::on(DiskOperation::Open).where_path(move |it| it == segment);
+            disk.inject(fault.failing_with(DiskErrorKind::TooManyFiles));
+        }
+        let manager = bench.try_open(&disk).unwrap().manager;
+        assert!(manager.is_unavailable(&name));
+
+        let delete = |id| manager.delete_unserved(&name, |found| found == id, bench.now().instant);
+        assert_eq!(delete(new), Err(DeleteError::Offline), "it is another's");
+        // Its name stays with it for as long as there is no room for another one.
+        disk.inject(Fault::on(DiskOperation::SyncDir).failing_with(DiskErrorKind::Full));
+        assert_eq!(delete(old), Ok(()));
+        assert_eq!(delete(old), Err(DeleteError::NotFound));
+        assert!(matches!(
+            create(&manager, new),
+            Err(CreateError::NameTaken { .. })
+        ));
+        manager.remove_doomed(bench.after(Duration::from_secs(5)).instant);
+
+        append(&create(&manager, new).unwrap(), 3);
+        let left = |it: &String| it.ends_with("-delete");
+        assert!(names(&disk, "/logs").iter().any(left));
+        let delay = Duration::from_secs(5) + bench.config.file_delete_delay;
+        manager.remove_doomed(bench.after(delay).instant);
+        assert!(!names(&disk, "/logs").iter().any(left));
+        manager.checkpoint_all();
+        drop(manager);
+        let offsets = bench.open(&disk).get(&name).unwrap().reader().offsets();
+        assert_eq!(offsets.log_start, Offset::ZERO);
+        assert_eq!(offsets.log_end, Offset::new(3));
     }
 }
 

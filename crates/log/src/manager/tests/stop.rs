@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use klamm_io::sim::{Crash, Fault, SimDisk};
-use klamm_io::{DiskOperation, RealDisk};
+use klamm_io::{DiskErrorKind, DiskOperation, RealDisk};
 use klamm_primitives::{BrokerEpoch, Offset};
 
 use super::support::*;
@@ -104,6 +104,28 @@ fn a_stop_that_the_power_cuts_short_is_clean_or_loses_nothing() {
         if stopped.unclean.is_empty() {
             return;
         }
+    }
+}
+
+/// What finds no descriptor while others are being closed is closed after them.
+#[test]
+fn a_log_that_finds_no_descriptor_at_a_stop_is_closed_last() {
+    let disk = SimDisk::new(1);
+    let bench = Bench::of(&["/logs"]);
+    let manager = bench.open(&disk);
+    for index in 0..6 {
+        append(&bench.create(&manager, &partition("t", index)), 2);
+    }
+    let none_left = Fault::on(DiskOperation::Open).failing_with(DiskErrorKind::TooManyFiles);
+    disk.inject(none_left.times(5));
+    assert_eq!(manager.stop(epoch(3)), Stopped::default());
+    let opened = bench
+        .try_open(&disk.crash(Crash::PowerLossLosingAll))
+        .unwrap();
+    assert!(opened.recovered.is_empty(), "{:?}", opened.recovered);
+    assert_eq!(opened.broker_epoch, epoch(3));
+    for log in opened.manager.all() {
+        assert_eq!(log.reader().offsets().log_end, Offset::new(2));
     }
 }
 

@@ -39,6 +39,11 @@ fn an_id_is_asked_for_first_and_sequences_count_records() {
     );
     world.send(0, "c");
     world.send(1, "d");
+    let [asked] = world.cluster.producer_ids_asked_for() else {
+        panic!("{:?}", world.cluster.producer_ids_asked_for());
+    };
+    assert_eq!(asked.transactional_id, None);
+    assert_eq!(asked.transaction_timeout_ms, i32::MAX);
     assert_eq!(sequences(&world), [(0, 0), (0, 2), (0, 0)]);
     assert!(
         world

@@ -195,3 +195,29 @@ async fn a_write_that_finds_no_room_after_all_goes_into_the_reserve() {
         quorum.stop().await;
     }
 }
+
+/// What cannot be a reserve keeps nobody from making topics while there is room, and a full disk from
+/// ending the node no less.
+#[tokio::test]
+async fn something_else_in_the_place_of_the_reserve_is_gone_on_with() {
+    let disk = SimDisk::new(0);
+    disk.set_capacity(Some(CAPACITY));
+    let in_the_way = Path::new(DIRECTORY).join("reserve");
+    disk.create_dir_all(&in_the_way).unwrap();
+    let quorum = open(&disk).await.unwrap();
+    for number in 1..=10 {
+        quorum.propose(topic(number)).await.unwrap();
+    }
+    let filling = fill(&disk);
+    assert!(is_refused_for_room(&quorum, topic(11)).await);
+    assert!(is_refused_for_room(&quorum, removal(1)).await);
+    filling.set_len(CAPACITY / 2).unwrap();
+    quorum.propose(removal(1)).await.unwrap();
+
+    disk.remove_dir(&in_the_way).unwrap();
+    quorum.propose(topic(11)).await.unwrap();
+    let kept = disk.open(&in_the_way, OpenMode::Read).unwrap();
+    assert!(kept.metadata().unwrap().len > 0, "it is made anew");
+    assert_eq!(image(&quorum).topic_count(), 10);
+    quorum.stop().await;
+}

@@ -1,0 +1,208 @@
+//! Partitions that are opened and recovered after the start, while others are served.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+use klamm_io::sim::{Fault, SimDisk};
+use klamm_io::{Disk, DiskError, DiskErrorKind, DiskOperation, Entry, Metadata, OpenMode, Space};
+use klamm_primitives::{Offset, TopicPartition};
+use parking_lot::Mutex;
+
+use super::support::*;
+use crate::manager::{CreateError, LogManager};
+
+/// No test waits longer for what does not come.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A disk on which opening a file may be held up.
+#[derive(Clone)]
+struct Gated {
+    disk: SimDisk,
+    before_open: Arc<dyn Fn(&Path) + Send + Sync>,
+}
+
+impl Disk for Gated {
+    type File = <SimDisk as Disk>::File;
+    type Lock = <SimDisk as Disk>::Lock;
+
+    fn open(&self, path: &Path, mode: OpenMode) -> Result<Self::File, DiskError> {
+        (self.before_open)(path);
+        self.disk.open(path, mode)
+    }
+
+    fn metadata(&self, path: &Path) -> Result<Metadata, DiskError> {
+        self.disk.metadata(path)
+    }
+
+    fn create_dir_all(&self, path: &Path) -> Result<(), DiskError> {
+        self.disk.create_dir_all(path)
+    }
+
+    fn list(&self, path: &Path) -> Result<Vec<Entry>, DiskError> {
+        self.disk.list(path)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
+        self.disk.rename(from, to)
+    }
+
+    fn remove_file(&self, path: &Path) -> Result<(), DiskError> {
+        self.disk.remove_file(path)
+    }
+
+    fn remove_dir(&self, path: &Path) -> Result<(), DiskError> {
+        self.disk.remove_dir(path)
+    }
+
+    fn sync_dir(&self, path: &Path) -> Result<(), DiskError> {
+        self.disk.sync_dir(path)
+    }
+
+    fn try_lock(&self, path: &Path) -> Result<Self::Lock, DiskError> {
+        self.disk.try_lock(path)
+    }
+
+    fn space(&self, path: &Path) -> Result<Space, DiskError> {
+        self.disk.space(path)
+    }
+}
+
+/// A manager with a partition of several segments that could not be opened at the start for want of
+/// room, and that can be now. Its recovery stops where it opens the third segment, until it may go on.
+struct Late {
+    bench: Bench,
+    disk: SimDisk,
+    manager: LogManager<Gated>,
+    name: TopicPartition,
+    reached: Mutex<Receiver<()>>,
+    go_on: SyncSender<()>,
+    /// How many segments were opened.
+    opened: Arc<AtomicUsize>,
+    /// How often nobody let it go on.
+    waited_in_vain: Arc<AtomicUsize>,
+}
+
+/// Records of the partition.
+const COUNT: usize = 20;
+
+fn late() -> Late {
+    let disk = SimDisk::new(1);
+    let mut bench = Bench::of(&["/logs"]);
+    bench.config.segment_bytes = 700;
+    let name = partition("late", 0);
+    let manager = bench.open(&disk);
+    let log = bench.create(&manager, &name);
+    append(&log, COUNT);
+    assert!(log.lock().segment_count() > 4);
+    drop((log, manager));
+
+    let (reach, reached) = sync_channel(1);
+    let (go_on, may_go_on) = sync_channel(1);
+    let may_go_on = Mutex::new(may_go_on);
+    let (opened, waited_in_vain) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
+    let counts = (opened.clone(), waited_in_vain.clone());
+    let gate = move |path: &Path| {
+        let is_late = path.starts_with("/logs/late-0");
+        if !is_late || path.extension().is_none_or(|it| it != "log") {
+            return;
+        }
+        // The first is that of the start, which fails.
+        if counts.0.fetch_add(1, Ordering::Relaxed) == 3 {
+            reach.send(()).unwrap();
+            if may_go_on.lock().recv_timeout(PATIENCE).is_err() {
+                counts.1.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    };
+    let full = Fault::on(DiskOperation::Open).under("/logs/late-0");
+    disk.inject(
+        full.where_path(|it| it.extension().is_some_and(|it| it == "log"))
+            .failing_with(DiskErrorKind::Full)
+            .always(),
+    );
+    let gated = Gated {
+        disk: disk.clone(),
+        before_open: Arc::new(gate),
+    };
+    let found = bench.try_open(&gated).unwrap();
+    assert_eq!(found.unopened.len(), 1);
+    disk.clear_faults();
+    assert_eq!(opened.load(Ordering::Relaxed), 1);
+    Late {
+        bench,
+        disk,
+        manager: found.manager,
+        name,
+        reached: Mutex::new(reached),
+        go_on,
+        opened,
+        waited_in_vain,
+    }
+}
+
+impl Late {
+    fn create(&self, name: &TopicPartition) -> Result<Offset, CreateError> {
+        let created = self
+            .manager
+            .create(name, None, &self.bench.config, BEGIN_MS);
+        created.map(|log| log.reader().offsets().log_end)
+    }
+}
+
+#[test]
+fn nobody_waits_for_a_late_recovery_but_who_asks_for_that_partition() {
+    let late = late();
+    let end = Offset::new(i64::try_from(COUNT).unwrap());
+    thread::scope(|scope| {
+        let asking = [(); 2].map(|()| scope.spawn(|| late.create(&late.name)));
+        late.reached.lock().recv().unwrap();
+        let other = partition("other", 0);
+        assert_eq!(late.create(&other).unwrap(), Offset::ZERO);
+        late.manager
+            .run_due(late.bench.after(Duration::from_mins(2)));
+        let now = late.bench.now().instant;
+        late.manager.delete(&other, now).unwrap();
+        assert!(late.manager.is_unavailable(&late.name));
+        late.go_on.send(()).unwrap();
+        for asking in asking {
+            assert_eq!(asking.join().unwrap().unwrap(), end);
+        }
+    });
+    assert_eq!(late.waited_in_vain.load(Ordering::Relaxed), 0);
+    assert!(!late.manager.is_unavailable(&late.name));
+    append(&late.manager.get(&late.name).unwrap(), 1);
+    assert!(late.manager.stop(epoch(1)).unclean.is_empty());
+}
+
+#[test]
+fn a_stop_waits_for_no_more_than_a_segment_of_a_late_recovery() {
+    let late = late();
+    thread::scope(|scope| {
+        let asking = scope.spawn(|| late.create(&late.name));
+        late.reached.lock().recv().unwrap();
+        let stopping = scope.spawn(|| late.manager.stop(epoch(1)));
+        while !late.manager.late.are_to_end() {
+            thread::yield_now();
+        }
+        late.go_on.send(()).unwrap();
+        let refused = asking.join().unwrap();
+        assert!(
+            matches!(refused, Err(CreateError::NoDirectory)),
+            "{refused:?}"
+        );
+        let stopped = stopping.join().unwrap();
+        assert_eq!(stopped.unclean, [Path::new("/logs")]);
+    });
+    assert_eq!(late.opened.load(Ordering::Relaxed), 4, "it was the last");
+    let again = late.create(&late.name);
+    assert!(matches!(again, Err(CreateError::NoDirectory)), "{again:?}");
+
+    // Where it was left is as good a place to begin as any.
+    let log = late.bench.open(&late.disk).get(&late.name).unwrap();
+    let end = Offset::new(i64::try_from(COUNT).unwrap());
+    assert_eq!(log.reader().offsets().log_end, end);
+}
