@@ -9,22 +9,26 @@
 
 pub mod catalogue;
 mod checks;
+mod concern;
+mod connections;
 mod definition;
 mod error;
 mod kind;
 mod listeners;
 mod properties;
+mod resolution;
 mod sources;
 pub mod topics;
 mod values;
 
-use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use klamm_log::CompactionOptions;
 use klamm_primitives::BrokerId;
 
+pub use self::concern::{Concern, Warning};
+pub use self::connections::ConnectionSettings;
 pub use self::definition::{Change, Definition};
 pub use self::error::SettingsError;
 pub use self::kind::{Expected, Kind, Value, Width};
@@ -32,7 +36,7 @@ pub use self::listeners::{Address, Bound, Listeners};
 pub use self::properties::{BadEscape, Property};
 pub use self::sources::{Given, Origin};
 pub use self::topics::{TopicDefaults, TopicSetting, TopicSettingError};
-pub use self::values::{Concern, Entry, Values, Warning};
+pub use self::values::{Entry, Values};
 
 /// What takes the place of Apache Kafka's defaults where nothing sets roles or listeners.
 const ONE_MACHINE: [(&str, &str); 3] = [
@@ -65,35 +69,6 @@ pub struct Settings {
     /// The settings of topics that set none.
     pub topics: TopicDefaults,
     values: Values,
-}
-
-/// What connections may do.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConnectionSettings {
-    /// `socket.request.max.bytes`.
-    pub request_bytes_max: usize,
-    /// `socket.send.buffer.bytes`; `None` leaves it to the system.
-    pub send_buffer_bytes: Option<u32>,
-    /// `socket.receive.buffer.bytes`; `None` leaves it to the system.
-    pub receive_buffer_bytes: Option<u32>,
-    /// `socket.listen.backlog.size`.
-    pub backlog: u32,
-    /// `connections.max.idle.ms`; `None` is for ever.
-    pub idle_max: Option<Duration>,
-    /// `max.connections`.
-    pub count_max: u32,
-    /// `max.connections.per.ip`.
-    pub per_address_max: u32,
-    /// `max.connections.per.ip.overrides`, hosts unresolved.
-    pub per_address_overrides: Vec<(String, u32)>,
-    /// `max.connection.creation.rate` per second; `None` is without bound.
-    pub creation_rate_max: Option<NonZeroU32>,
-    /// `klamm.requests.per.connection`.
-    pub requests_per_connection: usize,
-    /// `queued.max.requests`.
-    pub queued_requests_max: usize,
-    /// `queued.max.request.bytes`; `None` is without bound.
-    pub queued_bytes_max: Option<usize>,
 }
 
 /// What requests may do.
@@ -224,53 +199,6 @@ impl Settings {
     /// All settings as they were given, for who asks.
     pub fn values(&self) -> &Values {
         &self.values
-    }
-}
-
-impl ConnectionSettings {
-    fn read(values: &Values) -> Result<Self, SettingsError> {
-        const OVERRIDES: &str = "max.connections.per.ip.overrides";
-        // -1 leaves the size to the system.
-        let buffer = |name| values.number(name).and_then(|it| u32::try_from(it).ok());
-        let mut overrides = Vec::new();
-        for entry in values.list(OVERRIDES) {
-            let parts = entry.rsplit_once(':');
-            let parsed = parts.and_then(|(host, count)| {
-                let host = host.trim_start_matches('[').trim_end_matches(']');
-                Some((host.to_owned(), count.trim().parse().ok()?)).filter(|it| !it.0.is_empty())
-            });
-            let parsed = parsed.ok_or_else(|| values.invalid(OVERRIDES, "host:count,…"))?;
-            overrides.push(parsed);
-        }
-        let idle_ms = values.number("connections.max.idle.ms");
-        Ok(Self {
-            request_bytes_max: values.whole("socket.request.max.bytes"),
-            send_buffer_bytes: buffer("socket.send.buffer.bytes"),
-            receive_buffer_bytes: buffer("socket.receive.buffer.bytes"),
-            backlog: values.whole("socket.listen.backlog.size"),
-            idle_max: idle_ms
-                .and_then(|ms| u64::try_from(ms).ok())
-                .map(Duration::from_millis),
-            count_max: values.whole("max.connections"),
-            per_address_max: values.whole("max.connections.per.ip"),
-            per_address_overrides: overrides,
-            creation_rate_max: creation_rate(values)?,
-            requests_per_connection: values.whole("klamm.requests.per.connection"),
-            queued_requests_max: values.whole("queued.max.requests"),
-            queued_bytes_max: values
-                .number("queued.max.request.bytes")
-                .and_then(|bytes| usize::try_from(bytes).ok()),
-        })
-    }
-}
-
-/// The greatest number is "no bound", and nobody at all may come at a rate of 0.
-fn creation_rate(values: &Values) -> Result<Option<NonZeroU32>, SettingsError> {
-    const RATE: &str = "max.connection.creation.rate";
-    let rate = values.whole::<u32>(RATE);
-    match NonZeroU32::new(rate) {
-        None => Err(values.invalid(RATE, "1 or more")),
-        Some(rate) => Ok(Some(rate).filter(|it| it.get() < i32::MAX.unsigned_abs())),
     }
 }
 
@@ -592,20 +520,5 @@ mod tests {
             warnings.iter().all(|it| it.reason == Concern::NotUsed),
             "{warnings:?}"
         );
-    }
-
-    #[test]
-    fn lists_of_hosts_are_read_or_refused() {
-        let given = [
-            "max.connections.per.ip=0",
-            "max.connections.per.ip.overrides=a:1,[::1]:2",
-        ];
-        let (settings, _) = load(&given).unwrap();
-        let overrides = settings.connections.per_address_overrides;
-        assert_eq!(overrides, [("a".to_owned(), 1), ("::1".to_owned(), 2)]);
-        for text in ["a", "a:", ":1", "a:-1", "a:x"] {
-            let given = format!("max.connections.per.ip.overrides={text}");
-            assert!(load(&[&given]).is_err(), "{text}");
-        }
     }
 }
