@@ -226,7 +226,7 @@ fn sort_out<D: Disk>(
         let found = log.topic_id().map(display);
         let expected = image.topic(&partition.topic).map(|it| display(it.id));
         error!(%partition, %directory, found, expected,
-            "partition.metadata names a topic that this cluster never had, the partition is offline");
+            "partition.metadata names another topic than the one of this name, the partition is offline");
         logs.set_aside(partition);
     }
     for log in left_over {
