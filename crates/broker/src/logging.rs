@@ -4,7 +4,9 @@ use std::io::{self, IsTerminal, Write, stderr};
 
 use anyhow::{Context, Result, bail};
 use tracing::{Level, error};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::arguments::{Arguments, LogFormat};
 
@@ -59,16 +61,17 @@ pub(crate) fn start(arguments: &Arguments) -> Result<()> {
         .or_else(|| variable("KLAMM_LOG"))
         .or_else(|| variable("RUST_LOG"));
     let filter = filter.unwrap_or_else(|| DEFAULT_FILTER.to_owned());
-    let filter = EnvFilter::try_new(checked(&filter)?)
+    let targets: Targets = checked(&filter)?
+        .parse()
         .with_context(|| format!("`{filter}` does not say what to log"))?;
-    let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let lines = tracing_subscriber::fmt::layer()
         .with_writer(|| Lossy(stderr()))
         .log_internal_errors(false)
         .with_ansi(stderr().is_terminal());
+    let log = tracing_subscriber::registry().with(targets);
     match arguments.log_format {
-        LogFormat::Text => builder.with_target(false).init(),
-        LogFormat::Json => builder.json().init(),
+        LogFormat::Text => log.with(lines.with_target(false)).init(),
+        LogFormat::Json => log.with(lines.json()).init(),
     }
     Ok(())
 }
