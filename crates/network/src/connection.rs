@@ -1,9 +1,10 @@
 //! [`Connection`]: all that happens on one connection.
 //!
 //! It reads frames, keeps the order with a [`Pipeline`], puts requests on the channel or keeps a
-//! quick one for the thread that runs it, and writes what comes back. It is only run when there is something to do: bytes or room at the socket, a
-//! letter from a handler, room in the channel, a deadline. Its one timer is set for the idle limit
-//! and only looked at when it fires, so that traffic does not touch it.
+//! quick one for the thread that runs it, and writes what comes back. It is only run when there is
+//! something to do: bytes or room at the socket, a letter from a handler, room in the channel, a
+//! deadline. Its one timer is set for the idle limit and only looked at when it fires, so that
+//! traffic does not touch it.
 //!
 //! A [`Seat`](crate::seat::Seat) has its task run it, and lets a handler that has just answered
 //! run as much of it as its answer needs.

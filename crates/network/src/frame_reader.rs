@@ -2,9 +2,9 @@
 //!
 //! Per frame: one read into a small buffer on the stack, which brings the size and all of a small
 //! frame, or of several; what is missing of a large frame is read straight into memory of its
-//! own, which comes from [`FrameBuffers`]. So a small frame costs one system call and one allocation, a large one two copies of at
-//! most [`FIRST_READ`] bytes more than its bytes; a connection without a frame under way holds no
-//! buffer at all.
+//! own, which comes from [`FrameBuffers`]. So a small frame costs one system call and one
+//! allocation, a large one two copies of at most [`FIRST_READ`] bytes more than its bytes; a
+//! connection without a frame under way holds no buffer at all.
 
 #[cfg(test)]
 mod tests;

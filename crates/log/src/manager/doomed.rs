@@ -74,8 +74,8 @@ impl<D: Disk> DoomedQueue<D> {
     }
 }
 
-/// Removes a partition's directory. What is gone already is no error. Nobody puts a directory into one; where somebody has, it and
-/// what it is in are left alone.
+/// Removes a partition's directory. What is gone already is no error. Nobody puts a directory into
+/// one; where somebody has, it and what it is in are left alone.
 pub(super) fn remove_directory<D: Disk>(disk: &D, path: &Path) -> Result<(), DiskError> {
     let entries = match disk.list(path) {
         Err(error) if error.kind() == DiskErrorKind::NotFound => return Ok(()),

@@ -28,14 +28,14 @@ pub struct Stopped {
 }
 
 impl<D: Disk> LogManager<D> {
-    /// Closes all logs, [many at a time](SYNC_THREADS), writes the checkpoints, and marks each directory whose
-    /// logs all closed well; the next start opens those without reading them through. Lets the
-    /// directories go. `broker_epoch` is kept in the mark.
+    /// Closes all logs, [many at a time](SYNC_THREADS), writes the checkpoints, and marks each
+    /// directory whose logs all closed well; the next start opens those without reading them
+    /// through. Lets the directories go. `broker_epoch` is kept in the mark.
     ///
     /// Stop [`Durability`](crate::Durability) and [`Housekeeping`](crate::Housekeeping) first.
     /// A partition that is just being recovered by [`LogManager::create`] is left where its recovery
-    /// is, and its directory without a mark. From here on nothing is found; logs that somebody still has refuse changes. Stopping twice
-    /// is harmless. Without it, dropping the manager is a crash.
+    /// is, and its directory without a mark. From here on nothing is found; logs that somebody still
+    /// has refuse changes. Stopping twice is harmless. Without it, dropping the manager is a crash.
     pub fn stop(&self, broker_epoch: BrokerEpoch) -> Stopped {
         self.late.end();
         let _changing = self.changing.lock();
