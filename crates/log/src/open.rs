@@ -108,8 +108,8 @@ pub enum OpenError {
         /// Its bytes.
         len: u64,
     },
-    /// All is being stopped, and with it the recovery between two segments. It begins anew at the
-    /// next opening.
+    /// The recovery was to end, and has between two segments: the manager stops, or the partition
+    /// is deleted. It begins anew at the next opening.
     #[error("recovering the log was stopped")]
     Stopped,
 }

@@ -74,7 +74,8 @@ impl<D: Disk> LogManager<D> {
     /// is new or was there.
     ///
     /// # Errors
-    /// [`CreateError`]; nothing is left of the partition.
+    /// [`CreateError`]; nothing is left of a partition that could not be made, unless there was no
+    /// room to take its name back ([`CreateError::Shortage`]): the next call opens that one.
     pub fn create(
         &self,
         partition: &TopicPartition,
