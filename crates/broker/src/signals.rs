@@ -63,8 +63,7 @@ pub(crate) fn attend(log_format: LogFormat) -> Result<Asked> {
         };
         // Whoever asks again does not want to wait for a clean end.
         let why = format!(
-            "{name} again while stopping, ending at once: the next start will read \
-                           logs through"
+            "{name} again while stopping, ending at once: the next start will read logs through"
         );
         logging::say_fatal(log_format, &why);
         std::process::exit(1);

@@ -20,8 +20,8 @@ pub trait Handler<F>: Send + Sync + 'static {
     /// as [`Self::after_panic`] says.
     fn handle(&self, received: Received<F>);
 
-    /// What is answered to a request while handling which [`Self::handle`] has panicked; without
-    /// an answer its connection is closed.
+    /// The answer to a request at which [`Self::handle`] has panicked; without one the request's
+    /// connection is closed.
     fn after_panic(&self, request: &Request) -> Option<Response<F>> {
         let _ = request;
         None

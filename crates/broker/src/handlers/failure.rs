@@ -45,8 +45,8 @@ const CODE: ErrorCode = ErrorCode::UNKNOWN_SERVER_ERROR;
 /// The version from which on a fetch that fails as a whole names no partitions.
 const FETCH_WITHOUT_PARTITIONS_SINCE: i16 = 13;
 
-/// The answer to a request while handling which a handler has panicked; `None` where there is none,
-/// and the connection is closed: the request wants no answer, or cannot be read.
+/// The answer to a request at which a handler has panicked. `None` closes the connection: the
+/// request wants no answer, or cannot be read.
 pub(super) fn answer<F>(request: &Request) -> Option<Response<F>> {
     encoded(&request.frame).map(Response::new)
 }
