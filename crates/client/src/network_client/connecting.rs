@@ -151,6 +151,8 @@ impl NetworkClient {
         let place = self.place(node);
         if self.states.is_first_failure(node) {
             warn!(node = %place, reason, "node cannot be reached, trying again");
+        } else if self.states.is_preparing(node) {
+            info!(node = %place, reason, "node cannot be reached still");
         } else {
             info!(node = %place, reason, "connection lost");
         }

@@ -156,6 +156,7 @@ impl<D: Disk> Reserve<D> {
     /// Tells it once.
     fn cannot_be_used(&mut self, why: &dyn Display) {
         self.file = None;
+        self.held = 0;
         if mem::replace(&mut self.is_unusable, true) {
             return;
         }
