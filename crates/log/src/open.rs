@@ -4,7 +4,7 @@ mod epochs;
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use klamm_io::{Disk, DiskError, DiskErrorKind, FileKind};
@@ -55,6 +55,19 @@ impl OpenOptions {
             high_watermark: Offset::ZERO,
             now_ms,
         }
+    }
+
+    /// Refuses a log that ends before the records that were durable do. A recovery point at the log
+    /// start was raised along with that, and says nothing of records.
+    pub(crate) fn check_tail(&self, directory: &Path, log_end: Offset) -> Result<(), OpenError> {
+        if self.recovery_point <= log_end.max(self.log_start) {
+            return Ok(());
+        }
+        Err(OpenError::TailLost {
+            path: directory.to_owned(),
+            log_end,
+            recovery_point: self.recovery_point,
+        })
     }
 }
 
@@ -179,7 +192,7 @@ impl<D: Disk> Log<D> {
     }
 }
 
-fn list<D: Disk>(disk: &D, directory: &std::path::Path) -> Result<Vec<FileName>, DiskError> {
+fn list<D: Disk>(disk: &D, directory: &Path) -> Result<Vec<FileName>, DiskError> {
     let entries = disk.list(directory)?;
     let names = entries.iter().filter(|entry| entry.kind == FileKind::File);
     Ok(names
@@ -321,7 +334,7 @@ impl<D: Disk> Opener<D> {
             (log_end, Some(producers))
         };
         let was_recovered = known.is_some();
-        self.check_tail(log_end.offset)?;
+        self.options.check_tail(&self.directory, log_end.offset)?;
         if log_end.offset < self.options.log_start {
             log_end = self.start_over(&mut segments, &mut snapshots)?;
             known = None;
@@ -394,20 +407,6 @@ impl<D: Disk> Opener<D> {
         };
         log.set_high_watermark(self.options.high_watermark);
         Ok(log)
-    }
-
-    /// Refuses a log that ends before the records that were durable do. A recovery point at the log
-    /// start was raised along with that, and says nothing of records.
-    fn check_tail(&self, log_end: Offset) -> Result<(), OpenError> {
-        let (path, recovery_point) = (self.directory.clone(), self.options.recovery_point);
-        if recovery_point <= log_end.max(self.options.log_start) {
-            return Ok(());
-        }
-        Err(OpenError::TailLost {
-            path,
-            log_end,
-            recovery_point,
-        })
     }
 
     /// What is known of the producers where the log ends: as recovery has found it, or by the

@@ -112,13 +112,14 @@ impl<D: Disk> Recovery<'_, D> {
                 None => None,
             };
             next = self.follower_of(base_offset);
-            // Before the cut, which takes the sign of the damage away: to a compacted log that was
-            // stopped in between, the hole would be one that compaction has left.
-            if let Some(follower) = next
-                && !self.follows(follower, end_offset, kind)
-            {
-                self.remove_from(follower, end_offset)?;
-                next = None;
+            if !next.is_some_and(|it| self.follows(it, end_offset, kind)) {
+                // Whoever is to rescue what was durable finds everything as it is.
+                self.options.check_tail(self.directory, end_offset)?;
+                // Before the cut, which takes the sign of the damage away: to a compacted log that
+                // was stopped in between, the hole would be one that compaction has left.
+                if let Some(follower) = next.take() {
+                    self.remove_from(follower, end_offset)?;
+                }
             }
             if let Some(tail) = tail {
                 self.cut_off(tail, &segment, end_offset)?;

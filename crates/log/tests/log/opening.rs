@@ -275,6 +275,9 @@ fn a_log_whose_durable_end_is_missing_is_not_opened() {
         // Told once more, until somebody says to go on without.
         let again = open(&disk, small(), &at(30)).map(drop);
         assert!(matches!(again, Err(OpenError::TailLost { .. })));
+        // Half a batch, too, is for a person to rescue.
+        let left = content(&disk, &log_file(last));
+        assert!(left == whole[..kept], "{} of {kept} bytes", left.len());
         let (log, _) = open(&disk, small(), &at(0)).unwrap();
         let end = log.log_end_offset().get();
         assert_eq!(read_offsets(&log.reader(), 0), all(0..end));
