@@ -3,14 +3,14 @@
 use std::fs::{self, File};
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use bytes::Bytes;
 use rustix::buffer::spare_capacity;
-use rustix::fs::{FallocateFlags, FlockOperation};
+use rustix::fs::{FallocateFlags, FlockOperation, OFlags};
 use rustix::io::Errno;
 
 use crate::clock::unix_ms_of;
@@ -285,6 +285,8 @@ impl DiskFile for RealFile {
 fn open(path: &Path, mode: OpenMode) -> io::Result<File> {
     let mut options = File::options();
     options.read(true).write(mode != OpenMode::Read);
+    // Means nothing to a file; a pipe that somebody has put in its place would be waited for.
+    options.custom_flags(OFlags::NONBLOCK.bits().cast_signed());
     match mode {
         OpenMode::Read | OpenMode::ReadWrite => {}
         OpenMode::OpenOrCreate => {
@@ -379,6 +381,18 @@ mod tests {
     fn conforms() {
         let root = tempfile::tempdir().unwrap();
         check_disk(&RealDisk, root.path());
+    }
+
+    /// Nobody writes to it, and nobody is waited for.
+    #[test]
+    fn a_pipe_in_the_place_of_a_file_reads_as_ended() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("pipe");
+        let made = Command::new("mkfifo").arg(&path).status().unwrap();
+        assert!(made.success());
+        let pipe = RealDisk.open(&path, OpenMode::Read).unwrap();
+        assert_eq!(pipe.metadata().unwrap().kind, FileKind::Other);
+        assert!(pipe.read_exact_at(&mut [0; 1], 0).is_err());
     }
 
     /// Set in the process that [`a_killed_process_leaves_its_lock`] starts.

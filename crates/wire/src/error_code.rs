@@ -155,7 +155,7 @@ error_codes! {
     10 MESSAGE_TOO_LARGE Never: "A batch is larger than the topic or the broker takes.";
     11 STALE_CONTROLLER_EPOCH Never: "The request is from a controller that has been replaced.";
     12 OFFSET_METADATA_TOO_LARGE Never: "The text that goes with a committed offset is too long.";
-    13 NETWORK_EXCEPTION AfterMetadata: "The connection broke before the answer came. Made by clients, never sent.";
+    13 NETWORK_EXCEPTION AfterMetadata: "The connection broke before the answer came, so the broker may have done what was asked. Only clients tell it.";
     14 COORDINATOR_LOAD_IN_PROGRESS Again: "The coordinator has not finished reading its log.";
     15 COORDINATOR_NOT_AVAILABLE AfterRefresh: "The coordinator does not exist yet, or is down.";
     16 NOT_COORDINATOR AfterRefresh: "Another broker coordinates this group or transactional id.";

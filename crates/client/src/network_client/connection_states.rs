@@ -232,10 +232,10 @@ impl ConnectionStates {
         self.nodes.get(&node).is_some_and(failed)
     }
 
-    /// Whether the connection that is being made would, if it fails, be the first to fail since the
-    /// node was last ready.
+    /// Whether the connection that is being made would, if it fails, be the first that comes to
+    /// nothing: since the node was last reached, or since there was news of it.
     pub(crate) fn is_first_failure(&self, node: NodeId) -> bool {
-        self.is_preparing(node) && self.nodes.get(&node).is_some_and(|it| it.failures == 0)
+        self.is_preparing(node) && !self.nodes.get(&node).is_some_and(|it| it.attempt_failed)
     }
 
     /// There is news of where the nodes are, so what was tried before says nothing.

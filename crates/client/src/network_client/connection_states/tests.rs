@@ -305,5 +305,8 @@ fn a_node_that_cannot_be_reached_fails_for_the_first_time_once_until_it_was_read
     assert!(!fixture.states.is_first_failure(NODE), "lost, but reached");
     fixture.lose(NODE);
     fixture.connecting(NODE);
-    assert!(!fixture.states.is_first_failure(NODE), "told as lost");
+    assert!(fixture.states.is_first_failure(NODE), "it went away");
+    fixture.lose(NODE);
+    fixture.connecting(NODE);
+    assert!(!fixture.states.is_first_failure(NODE));
 }
