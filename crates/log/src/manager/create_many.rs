@@ -119,7 +119,7 @@ impl<D: Disk> LogManager<D> {
                         Ok(()) => {}
                     }
                     for partition in kept {
-                        self.keep_for_later(directory, partition, now_ms);
+                        self.keep_for_later(directory, partition);
                     }
                 }
             }

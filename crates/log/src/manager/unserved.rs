@@ -33,6 +33,9 @@ enum Until<D: Disk> {
     NextStart,
     /// It is opened once more, which may do better.
     OpenedAgain(Again<D>),
+    /// The next call that would make it: it was not made, nothing was written to it, and its name,
+    /// which may not be durable, has still to be taken back.
+    Undone(Arc<LogDirectory<D>>),
     /// It is deleted, and its directory has still to lose its name.
     Renamed,
 }
@@ -75,6 +78,17 @@ impl<D: Disk> Unserved<D> {
         Self {
             path: directory.path_of(partition),
             until: Until::Renamed,
+        }
+    }
+
+    /// One that was not made, and whose name could not be taken back.
+    pub(super) fn until_undone(
+        directory: &Arc<LogDirectory<D>>,
+        partition: &TopicPartition,
+    ) -> Self {
+        Self {
+            path: directory.path_of(partition),
+            until: Until::Undone(directory.clone()),
         }
     }
 
@@ -134,7 +148,18 @@ impl<D: Disk> LogManager<D> {
     fn again(&self, partition: &TopicPartition) -> Option<Again<D>> {
         match &self.unavailable.lock().get(partition)?.until {
             Until::OpenedAgain(again) => Some(again.clone()),
-            Until::NextStart | Until::Renamed => None,
+            Until::NextStart | Until::Renamed | Until::Undone(_) => None,
+        }
+    }
+
+    /// The directory in which a partition has a name that it should have lost, if it has.
+    pub(super) fn still_named_in(
+        &self,
+        partition: &TopicPartition,
+    ) -> Option<Arc<LogDirectory<D>>> {
+        match &self.unavailable.lock().get(partition)?.until {
+            Until::Undone(directory) => Some(directory.clone()),
+            Until::NextStart | Until::Renamed | Until::OpenedAgain(_) => None,
         }
     }
 
@@ -161,7 +186,9 @@ impl<D: Disk> LogManager<D> {
         let path = unserved.path.clone();
         Err(match unserved.until {
             Until::Renamed => CreateError::NameTaken { path },
-            Until::NextStart | Until::OpenedAgain(_) => CreateError::Unavailable { path },
+            Until::NextStart | Until::OpenedAgain(_) | Until::Undone(_) => {
+                CreateError::Unavailable { path }
+            }
         })
     }
 
