@@ -7,8 +7,8 @@ use klamm_records::Codecs;
 use klamm_replica::{AppendOutcome, FetchOutcome, Fetcher};
 
 use crate::support::{
-    Bed, Done, Placed, append_request, fetch_request, follower, from_follower, patient, records,
-    secs, wanted,
+    Bed, Done, Number, Placed, append_request, fetch_request, follower, from_follower, patient,
+    records, secs, wanted,
 };
 
 const THREADS: usize = 4;
@@ -42,7 +42,7 @@ fn re_110_appends_fetches_and_changes_at_once_answer_each_request_once() {
                         match outcome {
                             AppendOutcome::Done(_) => panic!("a follower must have it"),
                             AppendOutcome::Waits(wait) => {
-                                bed.manager.wait_produce(wait, ticket, &mut done);
+                                bed.manager.wait_produce(wait, Number(ticket), &mut done);
                             }
                         }
                         bed.manager.follow_up(then, &mut done);
@@ -101,7 +101,7 @@ fn deleting_a_topic_while_it_is_fetched_harms_nobody() {
                 let mut done = Vec::new();
                 match outcome {
                     FetchOutcome::Done(_) => answered += 1,
-                    FetchOutcome::Waits(wait) => bed.manager.wait_fetch(wait, 1, &mut done),
+                    FetchOutcome::Waits(wait) => bed.manager.wait_fetch(wait, Number(1), &mut done),
                 }
                 bed.manager.follow_up(then, &mut done);
                 answered += done.len();

@@ -13,7 +13,7 @@ use klamm_replica::{
 };
 
 use crate::support::{
-    Bed, LOCAL, Placed, broker, partition, produced, records, secs, sized, wanted,
+    Bed, LOCAL, Number, Placed, broker, partition, produced, records, secs, sized, wanted,
 };
 
 fn of_logs(operation: DiskOperation) -> Fault {
@@ -347,7 +347,7 @@ fn re_015_a_full_directory_keeps_no_partition_of_another_one_waiting() {
 /// Ends the taking over when it is asked for the second time.
 #[derive(Default)]
 struct Ending {
-    manager: OnceLock<Weak<ReplicaManager<SimDisk, u32>>>,
+    manager: OnceLock<Weak<ReplicaManager<SimDisk, Number>>>,
     asked: AtomicI64,
 }
 
