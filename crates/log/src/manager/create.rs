@@ -52,7 +52,7 @@ pub enum CreateError {
         /// What is in the way.
         path: PathBuf,
     },
-    /// All directories have failed, or the manager has stopped.
+    /// All directories have failed, or the manager has stopped or is about to.
     #[error("no log directory is online")]
     NoDirectory,
     /// The disks are full, or the process has run out of something. All directories go on. Its files

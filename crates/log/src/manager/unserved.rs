@@ -136,14 +136,27 @@ impl LateOpenings {
         self.stop.is_asked_for()
     }
 
+    /// Asks all to end, and lets none begin.
+    fn ask_to_end(&self) {
+        self.stop.ask();
+    }
+
     /// Ends all, which takes as long as reading through a segment, and lets none begin.
     pub(super) fn end(&self) {
-        self.stop.ask();
+        self.ask_to_end();
         drop(self.under_way.write());
     }
 }
 
 impl<D: Disk> LogManager<D> {
+    /// Asks recoveries by [`LogManager::create`] to end, each between two segments, and lets no other
+    /// begin: what they were to open is left as it is, with [`CreateError::NoDirectory`]. Waits for
+    /// none. For whoever has to end the threads that wait for them before it can
+    /// [stop](LogManager::stop) the logs, which then comes soon: there is no way back.
+    pub fn end_late_openings(&self) {
+        self.late.ask_to_end();
+    }
+
     /// How a partition is to be opened that could not be before, if it is one.
     fn again(&self, partition: &TopicPartition) -> Option<Again<D>> {
         match &self.unavailable.lock().get(partition)?.until {

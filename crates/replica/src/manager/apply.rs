@@ -273,6 +273,12 @@ impl<'a, D: Disk, T> Applying<'a, D, T> {
                 ))
             });
         let taken = self.take(&partition, topic, it, &settings);
+        if manager.taking.is_stopping()
+            && matches!(taken, Err(NotTaken::Create(CreateError::NoDirectory)))
+        {
+            // Its recovery was ended, which says nothing of the directories.
+            return;
+        }
         let is_news = self.note_for_retry(&name, &taken);
         match taken {
             Ok(Became::Leader { is_new: true }) => self.applied.led.push(name.clone()),

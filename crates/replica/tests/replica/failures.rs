@@ -382,3 +382,53 @@ fn an_image_that_is_being_taken_over_can_be_ended_in_between() {
         assert!(bed.logs.get(led).is_some());
     }
 }
+
+/// A bed with a partition of several segments that waits to be recovered, for there was no descriptor
+/// when the logs were opened; now there is. Time has come to try again.
+fn to_be_recovered() -> Bed {
+    let bed = Bed::new();
+    bed.set("a", |settings| settings.log.segment_bytes = 700);
+    bed.place("a-0", &Placed::on(&[1]));
+    bed.fill("a-0", 40);
+    let log = bed.logs.get(&partition("a-0")).unwrap();
+    assert!(log.lock().segment_count() > 4);
+    drop(log);
+    let disk = bed.disk.crash(Crash::Kill);
+    let none_left = of_logs(DiskOperation::Open).failing_with(DiskErrorKind::TooManyFiles);
+    disk.inject(none_left.always());
+    let bed = Bed::on(disk, &["/data"]);
+    let (applied, _) = bed.place("a-0", &Placed::on(&[1]));
+    assert!(matches!(applied.not_taken[0].1, NotTaken::Create(_)));
+    bed.disk.clear_faults();
+    bed.clock.advance(secs(1));
+    bed
+}
+
+/// Has this done while the second segment is opened; says how many were. The disk waits meanwhile.
+fn in_the_second_segment(disk: &SimDisk, work: impl Fn() + Send + 'static) -> Arc<AtomicI64> {
+    let opened = Arc::<AtomicI64>::default();
+    let count = Arc::clone(&opened);
+    disk.inject(Fault::on(DiskOperation::Open).where_path(move |path| {
+        let is_segment = path.extension().is_some_and(|it| it == "log");
+        if is_segment && count.fetch_add(1, Ordering::Relaxed) == 1 {
+            work();
+        }
+        false
+    }));
+    opened
+}
+
+/// The end of the broker waits for the threads before it stops the logs.
+#[test]
+fn a_recovery_by_a_retry_ends_with_the_taking_of_partitions() {
+    let bed = to_be_recovered();
+    let manager = Arc::downgrade(&bed.manager);
+    let opened = in_the_second_segment(&bed.disk, move || {
+        manager.upgrade().unwrap().stop_taking();
+    });
+    let (applied, _) = bed.manager.retry(bed.now());
+    assert_eq!(opened.load(Ordering::Relaxed), 2, "it was the last");
+    assert_eq!((applied.led.len(), applied.not_taken.len()), (0, 0));
+    assert_eq!(bed.status("a-0").role, PartitionRole::Offline);
+    assert!(bed.logs.is_unavailable(&partition("a-0")));
+}

@@ -250,3 +250,28 @@ fn a_stop_waits_for_no_more_than_a_segment_of_a_late_recovery() {
     let end = Offset::new(i64::try_from(COUNT).unwrap());
     assert_eq!(log.reader().offsets().log_end, end);
 }
+
+/// Whoever has to await the thread that recovers, before it can stop the logs, need not await more of
+/// it than a segment.
+#[test]
+fn late_recoveries_can_be_ended_before_the_logs_are_stopped() {
+    let late = late();
+    thread::scope(|scope| {
+        let asking = scope.spawn(|| late.create(&late.name));
+        late.reached.lock().recv().unwrap();
+        late.manager.end_late_openings();
+        late.go_on.send(()).unwrap();
+        let refused = asking.join().unwrap();
+        assert!(
+            matches!(refused, Err(CreateError::NoDirectory)),
+            "{refused:?}"
+        );
+    });
+    assert_eq!(late.opened.load(Ordering::Relaxed), 4, "it was the last");
+    assert!(late.manager.is_unavailable(&late.name));
+    // What is open goes on until the stop.
+    let other = partition("other", 0);
+    assert_eq!(late.create(&other).unwrap(), Offset::ZERO);
+    append(&late.manager.get(&other).unwrap(), 1);
+    assert_eq!(late.manager.stop(epoch(1)).unclean, [Path::new("/logs")]);
+}
