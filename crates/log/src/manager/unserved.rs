@@ -185,8 +185,28 @@ impl<D: Disk> LogManager<D> {
         }
     }
 
-    /// Whether the partition could not be opened before, and is to be by [`LogManager::open_late`].
-    pub(super) fn is_to_be_opened(&self, partition: &TopicPartition) -> bool {
+    /// Opens and recovers a partition that [waits for that](LogManager::is_to_be_opened), as
+    /// [`LogManager::create`] would, and makes none; `None` if it does not, or not any more. For
+    /// whoever would not begin a recovery while others wait for it.
+    ///
+    /// # Errors
+    /// [`CreateError`]; after [`CreateError::Shortage`] it waits on.
+    pub fn open_waiting(
+        &self,
+        new: &NewPartition<'_>,
+        now_ms: i64,
+    ) -> Option<Result<Arc<PartitionLog<D>>, CreateError>> {
+        let mut events = Vec::new();
+        let opened = self.open_late(new, now_ms, &mut events);
+        for event in events {
+            self.tell(event);
+        }
+        opened
+    }
+
+    /// Whether the partition has files here that could not be opened for want of something, and that
+    /// [`LogManager::create`] or [`LogManager::open_waiting`] would open and recover.
+    pub fn is_to_be_opened(&self, partition: &TopicPartition) -> bool {
         self.again(partition).is_some()
     }
 

@@ -1,16 +1,20 @@
 //! Disks that refuse.
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, OnceLock, Weak};
+use std::thread;
 
 use klamm_io::sim::{Crash, Fault, SimDisk};
 use klamm_io::{Disk as _, DiskErrorKind, DiskOperation};
 use klamm_log::Isolation;
+use klamm_primitives::Uuid;
 use klamm_records::Codecs;
 use klamm_replica::{
     AppendError, FetchError, Fetcher, FileBudget, NotServed, NotTaken, OffsetError, OffsetQuery,
     OffsetTarget, PartitionRole, ReplicaManager, ReplicaOptions,
 };
+use klamm_wire::metadata::topic::TopicRecord;
 
 use crate::support::{
     Bed, LOCAL, Number, Placed, broker, partition, produced, records, secs, sized, wanted,
@@ -431,4 +435,39 @@ fn a_recovery_by_a_retry_ends_with_the_taking_of_partitions() {
     assert_eq!((applied.led.len(), applied.not_taken.len()), (0, 0));
     assert_eq!(bed.status("a-0").role, PartitionRole::Offline);
     assert!(bed.logs.is_unavailable(&partition("a-0")));
+}
+
+/// What takes as long as reading gigabytes through keeps no change of the metadata waiting that is
+/// about others.
+#[test]
+fn an_image_is_taken_over_while_a_retry_recovers_a_log() {
+    let bed = to_be_recovered();
+    let before = bed.manager.image();
+    let topic = TopicRecord {
+        name: "elsewhere".into(),
+        topic_id: Uuid::ONE,
+        ..TopicRecord::default()
+    };
+    let next = before.apply(&[topic.into()], before.offset() + 1).unwrap();
+    let (next, now) = (Arc::new(next), bed.now());
+    let manager = Arc::downgrade(&bed.manager);
+    let is_taken = Arc::<AtomicBool>::default();
+    let told = Arc::clone(&is_taken);
+    let opened = in_the_second_segment(&bed.disk, move || {
+        let (manager, next) = (manager.upgrade().unwrap(), Arc::clone(&next));
+        let (tell, done) = sync_channel(1);
+        thread::spawn(move || {
+            _ = manager.apply(&next, now);
+            // Nobody listens any more if it came too late.
+            _ = tell.send(());
+        });
+        told.store(done.recv_timeout(secs(20)).is_ok(), Ordering::Relaxed);
+    });
+    let (applied, _) = bed.manager.retry(bed.now());
+    assert!(opened.load(Ordering::Relaxed) > 4);
+    assert!(is_taken.load(Ordering::Relaxed), "it had to wait");
+    assert!(bed.manager.image().topic("elsewhere").is_some());
+    assert_eq!(applied.led, [partition("a-0")]);
+    assert!(bed.append_one(1, "a-0", records(1)).is_ok());
+    assert_eq!(bed.read("a-0", 40), [40]);
 }

@@ -13,7 +13,7 @@ use klamm_primitives::{Offset, TopicPartition, Uuid};
 use parking_lot::Mutex;
 
 use super::support::*;
-use crate::manager::{CreateError, DeleteError, LogManager};
+use crate::manager::{CreateError, DeleteError, LogManager, NewPartition};
 
 /// No test waits longer for what does not come.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -152,6 +152,28 @@ impl Late {
             .create(name, None, &self.bench.config, BEGIN_MS);
         created.map(|log| log.reader().offsets().log_end)
     }
+}
+
+#[test]
+fn what_waits_to_be_opened_is_opened_without_being_made_elsewhere() {
+    let late = late();
+    late.go_on.send(()).unwrap();
+    let open = |name: &TopicPartition| {
+        let new = NewPartition {
+            partition: name,
+            topic_id: None,
+            config: &late.bench.config,
+        };
+        late.manager.open_waiting(&new, BEGIN_MS)
+    };
+    let other = partition("other", 0);
+    assert!(open(&other).is_none() && late.manager.get(&other).is_none());
+    assert!(late.manager.is_to_be_opened(&late.name));
+    let end = Offset::new(i64::try_from(COUNT).unwrap());
+    let log = open(&late.name).unwrap().unwrap();
+    assert_eq!(log.reader().offsets().log_end, end);
+    assert!(!late.manager.is_to_be_opened(&late.name));
+    assert!(open(&late.name).is_none(), "it is open");
 }
 
 #[test]
