@@ -31,7 +31,7 @@ fn re_110_appends_fetches_and_changes_at_once_answer_each_request_once() {
     thread::scope(|scope| {
         let appenders: Vec<_> = (0..THREADS)
             .map(|thread| {
-                let (bed, tell) = (&bed, &tell);
+                let (bed, answered, tell) = (&bed, &answered, &tell);
                 scope.spawn(move || {
                     let mut codecs = Codecs::default();
                     for index in 0..APPENDS {
@@ -40,7 +40,11 @@ fn re_110_appends_fetches_and_changes_at_once_answer_each_request_once() {
                         let (outcome, then) = bed.manager.append(request, &mut codecs, bed.now());
                         let mut done = Vec::new();
                         match outcome {
-                            AppendOutcome::Done(_) => panic!("a follower must have it"),
+                            AppendOutcome::Done(results) => {
+                                // The follower has had it before anybody looked.
+                                assert!(results[0].result.is_ok(), "{:?}", results[0].result);
+                                answered[ticket as usize].fetch_add(1, Ordering::Relaxed);
+                            }
                             AppendOutcome::Waits(wait) => {
                                 bed.manager.wait_produce(wait, Number(ticket), &mut done);
                             }
