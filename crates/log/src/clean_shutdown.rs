@@ -49,15 +49,15 @@ impl CleanShutdown {
         small_file::replace(disk, &Self::path(directory), &text)
     }
 
-    /// Takes the marker away, durably: from here on a crash is one.
+    /// Takes the marker away, durably: from here on a crash is one. Names in the directory that a
+    /// process had no time to sync, because it was killed, are durable then, too.
     ///
     /// # Errors
     /// The marker may be there or not.
     pub fn remove<D: Disk>(disk: &D, directory: &Path) -> Result<(), DiskError> {
         match disk.remove_file(&Self::path(directory)) {
-            Ok(()) => disk.sync_dir(directory),
-            Err(error) if error.kind() == DiskErrorKind::NotFound => Ok(()),
-            Err(error) => Err(error),
+            Err(error) if error.kind() != DiskErrorKind::NotFound => Err(error),
+            _ => disk.sync_dir(directory),
         }
     }
 }

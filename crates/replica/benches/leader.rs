@@ -22,8 +22,8 @@ use klamm_records::{
 };
 use klamm_replica::{
     AppendEntry, AppendOutcome, AppendRequest, FetchOutcome, FetchPartition, FetchRequest, Fetcher,
-    IsrProposal, IsrProposer, Origin, ReplicaManager, ReplicaOptions, ReplicaWiring, TopicSettings,
-    TopicSettingsSource,
+    IsrProposal, IsrProposer, Origin, ReplicaManager, ReplicaOptions, ReplicaWiring, Ticket,
+    TopicSettings, TopicSettingsSource,
 };
 use klamm_wire::metadata::partition::PartitionRecord;
 use klamm_wire::metadata::topic::TopicRecord;
@@ -48,8 +48,13 @@ impl IsrProposer for Nobody {
     fn propose(&self, _: IsrProposal) {}
 }
 
+/// Nobody waits here.
+struct Waiter;
+
+impl Ticket for Waiter {}
+
 struct Bed {
-    manager: ReplicaManager<RealDisk, ()>,
+    manager: ReplicaManager<RealDisk, Waiter>,
     log: Arc<PartitionLog<RealDisk>>,
     name: TopicPartition,
     now: Now,

@@ -138,10 +138,12 @@ impl<D: Disk, T> ReplicaManager<D, T> {
     }
 
     /// Takes no more partitions from here on: an image that is being taken over ends where it is,
-    /// with those that it has brought so far. For the end of the broker, which is not to wait until
-    /// thousands of partitions are made.
+    /// with those that it has brought so far, and a log that is being recovered for it or by a
+    /// [retry](ReplicaManager::retry) behind the segment that is just read. For the end of the broker,
+    /// which is not to wait until thousands of partitions are made.
     pub fn stop_taking(&self) {
         self.taking.stop();
+        self.logs.end_late_openings();
     }
 
     /// What a partition is here and now; `None` if it is not.

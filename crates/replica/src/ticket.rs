@@ -1,7 +1,7 @@
 //! [`Ticket`]: what the caller leaves with a request that waits.
 
-/// What the caller leaves with a request that waits: all that it needs to answer it later. A number
-/// tells nothing of whoever waits; nobody hurries it, and it goes on waiting.
+/// What the caller leaves with a request that waits: all that it needs to answer it later. One that
+/// tells nothing of whoever waits is never hurried, and goes on waiting.
 pub trait Ticket {
     /// The number of whoever waits, by which [`ReplicaManager::hurry`](crate::ReplicaManager::hurry)
     /// finds what waits for it; less than 2⁶³. It must not change.
@@ -14,10 +14,6 @@ pub trait Ticket {
         Patience::Left
     }
 }
-
-impl Ticket for () {}
-impl Ticket for u32 {}
-impl Ticket for u64 {}
 
 /// Whether whoever waits goes on waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

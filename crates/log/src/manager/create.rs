@@ -52,11 +52,11 @@ pub enum CreateError {
         /// What is in the way.
         path: PathBuf,
     },
-    /// All directories have failed, or the manager has stopped.
+    /// All directories have failed, or the manager has stopped or is about to.
     #[error("no log directory is online")]
     NoDirectory,
     /// The disks are full, or the process has run out of something. All directories go on. Its files
-    /// may be there, and wait to be opened.
+    /// may be there, and wait to be opened; or to go, if it is new.
     #[error("no partition can be made or opened now: {0}")]
     Shortage(#[source] OpenError),
 }
@@ -75,7 +75,7 @@ impl<D: Disk> LogManager<D> {
     ///
     /// # Errors
     /// [`CreateError`]; nothing is left of a partition that could not be made, unless there was no
-    /// room to take its name back ([`CreateError::Shortage`]): the next call opens that one.
+    /// room to take its name back ([`CreateError::Shortage`]): the next call begins with that.
     pub fn create(
         &self,
         partition: &TopicPartition,
@@ -149,6 +149,7 @@ impl<D: Disk> LogManager<D> {
         now_ms: i64,
         events: &mut Vec<LogEvent<D>>,
     ) -> Result<Arc<PartitionLog<D>>, CreateError> {
+        self.take_back_late(new.partition, changing, events)?;
         self.refuse_unserved(new.partition)?;
         let mut candidates: Vec<_> = self.online_directories().collect();
         // Stable: among equals the one that was given first.
@@ -164,7 +165,7 @@ impl<D: Disk> LogManager<D> {
                     return Err(CreateError::Shortage(error.into()));
                 }
                 Err(MakeError::NameKept(error)) => {
-                    self.keep_for_later(directory, new.partition, now_ms);
+                    self.keep_for_later(directory, new.partition);
                     return Err(CreateError::Shortage(error.into()));
                 }
                 Err(MakeError::Open(error)) if error.takes_directory_offline() => {
@@ -211,17 +212,53 @@ impl<D: Disk> LogManager<D> {
         })
     }
 
-    /// Notes that a partition has its name, although it should have lost it: it is as good as made, and
-    /// whoever asks for it next gets it.
+    /// Notes that a partition has its name, although it should have lost it.
     pub(super) fn keep_for_later(
         &self,
         directory: &Arc<LogDirectory<D>>,
         partition: &TopicPartition,
-        now_ms: i64,
     ) {
-        let options = OpenOptions::new(false, now_ms);
-        let kept = Unserved::for_now(directory, partition, options);
+        let kept = Unserved::until_undone(directory, partition);
         self.unavailable.lock().insert(partition.clone(), kept);
+    }
+
+    /// Takes the name of a partition back that kept it for want of room, if it did, so that it can be
+    /// made. It is not used as it is: its name may not be durable, and no sync would mend that after
+    /// one that has failed.
+    fn take_back_late(
+        &self,
+        partition: &TopicPartition,
+        changing: &mut Changing,
+        events: &mut Vec<LogEvent<D>>,
+    ) -> Result<(), CreateError> {
+        let Some(directory) = self.still_named_in(partition) else {
+            return Ok(());
+        };
+        let path = directory.path_of(partition);
+        if !directory.is_online() {
+            return Err(CreateError::Unavailable { path });
+        }
+        let nameless = DirectoryName::fated(partition, (changing.random)(), Fate::Delete);
+        let nameless = directory.path().join(nameless.to_string());
+        let undone = directory.take_back(&path, &nameless);
+        // Where this fails, the next start does it.
+        _ = remove_directory(directory.disk(), &nameless);
+        // It may have lost its name before, and only that not durably.
+        match undone.and_then(|_| directory.forget_names(true)) {
+            Ok(()) => {
+                self.unavailable.lock().remove(partition);
+                Ok(())
+            }
+            Err(MakeError::NotUndone(error) | MakeError::NameKept(error)) => {
+                Err(CreateError::Shortage(error.into()))
+            }
+            Err(MakeError::NameTaken(path)) => Err(CreateError::NameTaken { path }),
+            Err(MakeError::Open(error)) => {
+                let reason = OfflineReason::new(DirectoryWork::Creating, error);
+                events.extend(self.take_offline(&directory, reason));
+                Err(CreateError::Unavailable { path })
+            }
+        }
     }
 }
 

@@ -20,8 +20,8 @@ use crate::partition_log::PartitionLog;
 use crate::partition_metadata;
 use crate::workers::on_threads;
 
-/// So many threads sync what was made: a disk takes several syncs at a time.
-const SYNC_THREADS: usize = 8;
+/// So many threads write what is made, and sync it: a disk takes several syncs at a time.
+const WRITING_THREADS: usize = 8;
 
 /// So many partitions are written before the first of them is synced. Their files stay open
 /// meanwhile.
@@ -119,7 +119,7 @@ impl<D: Disk> LogManager<D> {
                         Ok(()) => {}
                     }
                     for partition in kept {
-                        self.keep_for_later(directory, partition, now_ms);
+                        self.keep_for_later(directory, partition);
                     }
                 }
             }
@@ -186,7 +186,7 @@ impl<'a, D: Disk> Together<'a, D> {
     /// Makes the directories and what is in them, durably.
     fn write(&self) -> Result<(), DiskError> {
         let disk = self.directory.disk();
-        let share_len = self.making.len().div_ceil(SYNC_THREADS);
+        let share_len = self.making.len().div_ceil(WRITING_THREADS);
         let shares: Vec<_> = self.making.chunks(share_len).collect();
         let failed = Mutex::new(None);
         on_threads(&shares, 1, |share| {

@@ -33,6 +33,9 @@ enum Until<D: Disk> {
     NextStart,
     /// It is opened once more, which may do better.
     OpenedAgain(Again<D>),
+    /// The next call that would make it: it was not made, nothing was written to it, and its name,
+    /// which may not be durable, has still to be taken back.
+    Undone(Arc<LogDirectory<D>>),
     /// It is deleted, and its directory has still to lose its name.
     Renamed,
 }
@@ -75,6 +78,17 @@ impl<D: Disk> Unserved<D> {
         Self {
             path: directory.path_of(partition),
             until: Until::Renamed,
+        }
+    }
+
+    /// One that was not made, and whose name could not be taken back.
+    pub(super) fn until_undone(
+        directory: &Arc<LogDirectory<D>>,
+        partition: &TopicPartition,
+    ) -> Self {
+        Self {
+            path: directory.path_of(partition),
+            until: Until::Undone(directory.clone()),
         }
     }
 
@@ -122,19 +136,43 @@ impl LateOpenings {
         self.stop.is_asked_for()
     }
 
+    /// Asks all to end, and lets none begin.
+    fn ask_to_end(&self) {
+        self.stop.ask();
+    }
+
     /// Ends all, which takes as long as reading through a segment, and lets none begin.
     pub(super) fn end(&self) {
-        self.stop.ask();
+        self.ask_to_end();
         drop(self.under_way.write());
     }
 }
 
 impl<D: Disk> LogManager<D> {
+    /// Asks recoveries by [`LogManager::create`] to end, each between two segments, and lets no other
+    /// begin: what they were to open is left as it is, with [`CreateError::NoDirectory`]. Waits for
+    /// none. For whoever has to end the threads that wait for them before it can
+    /// [stop](LogManager::stop) the logs, which then comes soon: there is no way back.
+    pub fn end_late_openings(&self) {
+        self.late.ask_to_end();
+    }
+
     /// How a partition is to be opened that could not be before, if it is one.
     fn again(&self, partition: &TopicPartition) -> Option<Again<D>> {
         match &self.unavailable.lock().get(partition)?.until {
             Until::OpenedAgain(again) => Some(again.clone()),
-            Until::NextStart | Until::Renamed => None,
+            Until::NextStart | Until::Renamed | Until::Undone(_) => None,
+        }
+    }
+
+    /// The directory in which a partition has a name that it should have lost, if it has.
+    pub(super) fn still_named_in(
+        &self,
+        partition: &TopicPartition,
+    ) -> Option<Arc<LogDirectory<D>>> {
+        match &self.unavailable.lock().get(partition)?.until {
+            Until::Undone(directory) => Some(directory.clone()),
+            Until::NextStart | Until::Renamed | Until::OpenedAgain(_) => None,
         }
     }
 
@@ -147,8 +185,28 @@ impl<D: Disk> LogManager<D> {
         }
     }
 
-    /// Whether the partition could not be opened before, and is to be by [`LogManager::open_late`].
-    pub(super) fn is_to_be_opened(&self, partition: &TopicPartition) -> bool {
+    /// Opens and recovers a partition that [waits for that](LogManager::is_to_be_opened), as
+    /// [`LogManager::create`] would, and makes none; `None` if it does not, or not any more. For
+    /// whoever would not begin a recovery while others wait for it.
+    ///
+    /// # Errors
+    /// [`CreateError`]; after [`CreateError::Shortage`] it waits on.
+    pub fn open_waiting(
+        &self,
+        new: &NewPartition<'_>,
+        now_ms: i64,
+    ) -> Option<Result<Arc<PartitionLog<D>>, CreateError>> {
+        let mut events = Vec::new();
+        let opened = self.open_late(new, now_ms, &mut events);
+        for event in events {
+            self.tell(event);
+        }
+        opened
+    }
+
+    /// Whether the partition has files here that could not be opened for want of something, and that
+    /// [`LogManager::create`] or [`LogManager::open_waiting`] would open and recover.
+    pub fn is_to_be_opened(&self, partition: &TopicPartition) -> bool {
         self.again(partition).is_some()
     }
 
@@ -161,7 +219,9 @@ impl<D: Disk> LogManager<D> {
         let path = unserved.path.clone();
         Err(match unserved.until {
             Until::Renamed => CreateError::NameTaken { path },
-            Until::NextStart | Until::OpenedAgain(_) => CreateError::Unavailable { path },
+            Until::NextStart | Until::OpenedAgain(_) | Until::Undone(_) => {
+                CreateError::Unavailable { path }
+            }
         })
     }
 

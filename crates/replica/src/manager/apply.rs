@@ -88,20 +88,19 @@ impl<D: Disk, T> ReplicaManager<D, T> {
     /// process no descriptor, if it is time for that: a second after the failure, then less and less
     /// often, at least every half minute. Blocks on the disk. (RE-015)
     pub fn retry(&self, now: Now) -> (Applied, FollowUp) {
-        if self
-            .taking
-            .retries
-            .lock()
-            .next_deadline()
-            .is_none_or(|due| now.instant < due)
-        {
+        let due = self.taking.retries.lock().take_due(now.instant);
+        if due.is_empty() {
             return (Applied::default(), FollowUp::default());
         }
+        let mut not_opened = self.open_logs(&due, now.unix_ms);
         let _applying = self.taking.turn.lock();
-        let due = self.taking.retries.lock().take_due(now.instant);
         let image = self.image.load_full();
+        // Whoever has taken an image over meanwhile may have deleted some of them, or opened them.
+        not_opened.retain(|name, _| self.logs.is_to_be_opened(name));
         let mut applying = Applying::new(self, &image, now);
-        let known = due.iter().filter_map(|name| {
+        applying.not_opened = not_opened;
+        let is_waiting = |name: &&TopicPartition| self.taking.retries.lock().is_waiting(name);
+        let known = due.iter().filter(is_waiting).filter_map(|name| {
             let topic = image.topic(&name.topic)?;
             let partition = topic.partition(name.partition)?;
             Some((&**topic, name.partition, partition))
@@ -112,6 +111,49 @@ impl<D: Disk, T> ReplicaManager<D, T> {
             self.hosted.store(Arc::new(hosted));
         }
         (applying.applied, applying.then)
+    }
+
+    /// Opens the logs of those partitions whose files are here and could not be opened before; says
+    /// which still cannot be for want of something, and why. Called without the turn: a recovery may
+    /// take long, and an image waits for it only where it is about the same partition.
+    fn open_logs(&self, due: &[TopicPartition], now_ms: i64) -> HashMap<TopicPartition, NotTaken> {
+        let image = self.image.load_full();
+        let mut not_opened = HashMap::new();
+        let mut is_short = false;
+        let waiting: Vec<_> = due
+            .iter()
+            .filter(|it| self.logs.is_to_be_opened(it))
+            .collect();
+        for some in waiting.chunks(MADE_TOGETHER) {
+            // As where they are made: some go on for the sake of other directories, no more.
+            let is_put_off = is_short || self.taking.files.is_spent();
+            for &partition in some {
+                if self.taking.is_stopping() {
+                    return not_opened;
+                }
+                let Some(topic) = image.topic(&partition.topic) else {
+                    continue;
+                };
+                if is_put_off {
+                    not_opened.insert(partition.clone(), NotTaken::PutOff);
+                    continue;
+                }
+                let settings = self.settings.settings_of(&image, &partition.topic);
+                let new = NewPartition {
+                    partition,
+                    topic_id: topic_id(topic),
+                    config: &settings.log,
+                };
+                // What else is wrong with it is found again at once, when it is taken.
+                if let Some(Err(error @ CreateError::Shortage(_))) =
+                    self.logs.open_waiting(&new, now_ms)
+                {
+                    is_short = true;
+                    not_opened.insert(partition.clone(), error.into());
+                }
+            }
+        }
+        not_opened
     }
 }
 
@@ -126,6 +168,8 @@ struct Applying<'a, D: Disk, T> {
     settings: HashMap<Arc<str>, Arc<TopicSettings>>,
     /// What became of the logs that were made ahead, all at once.
     made: HashMap<TopicPartition, Result<Arc<PartitionLog<D>>, CreateError>>,
+    /// Those whose logs were tried to be opened ahead, and are not to be tried once more.
+    not_opened: HashMap<TopicPartition, NotTaken>,
     /// Whether a log could not be made for want of something. No other one is tried then: each
     /// would cost as much, and come to nothing.
     is_short: bool,
@@ -142,6 +186,7 @@ impl<'a, D: Disk, T> Applying<'a, D, T> {
             hosted: None,
             settings: HashMap::new(),
             made: HashMap::new(),
+            not_opened: HashMap::new(),
             is_short: false,
             applied: Applied::default(),
             then: FollowUp::default(),
@@ -192,7 +237,8 @@ impl<'a, D: Disk, T> Applying<'a, D, T> {
         for (topic, index, partition) in coming {
             let name = TopicPartition::new(topic.name.clone(), *index);
             let is_wanted = partition.is_replica(local) && manager.logs.get(&name).is_none();
-            if is_wanted && !manager.taking.may_be_lost(partition) {
+            let is_tried = self.not_opened.contains_key(&name);
+            if is_wanted && !is_tried && !manager.taking.may_be_lost(partition) {
                 let settings = self.settings_of(&topic.name);
                 new.push((name, topic_id(topic), settings));
             }
@@ -273,6 +319,12 @@ impl<'a, D: Disk, T> Applying<'a, D, T> {
                 ))
             });
         let taken = self.take(&partition, topic, it, &settings);
+        if manager.taking.is_stopping()
+            && matches!(taken, Err(NotTaken::Create(CreateError::NoDirectory)))
+        {
+            // Its recovery was ended, which says nothing of the directories.
+            return;
+        }
         let is_news = self.note_for_retry(&name, &taken);
         match taken {
             Ok(Became::Leader { is_new: true }) => self.applied.led.push(name.clone()),
@@ -331,6 +383,10 @@ impl<'a, D: Disk, T> Applying<'a, D, T> {
         let logs = &self.manager.logs;
         if self.manager.taking.may_be_lost(image) && logs.get(name).is_none() {
             return Err(NotTaken::LogLost);
+        }
+        if let Some(not_opened) = self.not_opened.remove(name) {
+            self.is_short |= matches!(not_opened, NotTaken::Create(_));
+            return Err(not_opened);
         }
         let log = match self.made.remove(name) {
             Some(made) => made,

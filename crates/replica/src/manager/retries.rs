@@ -77,6 +77,11 @@ impl Retries {
         }
     }
 
+    /// Whether the partition is to be tried again.
+    pub(super) fn is_waiting(&self, partition: &TopicPartition) -> bool {
+        self.waiting.contains(partition)
+    }
+
     /// Those to be tried now, in this order; none before it is time. They wait on until they are
     /// [removed](Self::remove), or [added](Self::add) again.
     pub(super) fn take_due(&mut self, now: Instant) -> Vec<TopicPartition> {

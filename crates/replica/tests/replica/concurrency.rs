@@ -7,8 +7,8 @@ use klamm_records::Codecs;
 use klamm_replica::{AppendOutcome, FetchOutcome, Fetcher};
 
 use crate::support::{
-    Bed, Done, Placed, append_request, fetch_request, follower, from_follower, patient, records,
-    secs, wanted,
+    Bed, Done, Number, Placed, append_request, fetch_request, follower, from_follower, patient,
+    records, secs, wanted,
 };
 
 const THREADS: usize = 4;
@@ -31,7 +31,7 @@ fn re_110_appends_fetches_and_changes_at_once_answer_each_request_once() {
     thread::scope(|scope| {
         let appenders: Vec<_> = (0..THREADS)
             .map(|thread| {
-                let (bed, tell) = (&bed, &tell);
+                let (bed, answered, tell) = (&bed, &answered, &tell);
                 scope.spawn(move || {
                     let mut codecs = Codecs::default();
                     for index in 0..APPENDS {
@@ -40,9 +40,13 @@ fn re_110_appends_fetches_and_changes_at_once_answer_each_request_once() {
                         let (outcome, then) = bed.manager.append(request, &mut codecs, bed.now());
                         let mut done = Vec::new();
                         match outcome {
-                            AppendOutcome::Done(_) => panic!("a follower must have it"),
+                            AppendOutcome::Done(results) => {
+                                // The follower has had it before anybody looked.
+                                assert!(results[0].result.is_ok(), "{:?}", results[0].result);
+                                answered[ticket as usize].fetch_add(1, Ordering::Relaxed);
+                            }
                             AppendOutcome::Waits(wait) => {
-                                bed.manager.wait_produce(wait, ticket, &mut done);
+                                bed.manager.wait_produce(wait, Number(ticket), &mut done);
                             }
                         }
                         bed.manager.follow_up(then, &mut done);
@@ -101,7 +105,7 @@ fn deleting_a_topic_while_it_is_fetched_harms_nobody() {
                 let mut done = Vec::new();
                 match outcome {
                     FetchOutcome::Done(_) => answered += 1,
-                    FetchOutcome::Waits(wait) => bed.manager.wait_fetch(wait, 1, &mut done),
+                    FetchOutcome::Waits(wait) => bed.manager.wait_fetch(wait, Number(1), &mut done),
                 }
                 bed.manager.follow_up(then, &mut done);
                 answered += done.len();

@@ -1,19 +1,23 @@
 //! Disks that refuse.
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, OnceLock, Weak};
+use std::thread;
 
 use klamm_io::sim::{Crash, Fault, SimDisk};
 use klamm_io::{Disk as _, DiskErrorKind, DiskOperation};
 use klamm_log::Isolation;
+use klamm_primitives::Uuid;
 use klamm_records::Codecs;
 use klamm_replica::{
     AppendError, FetchError, Fetcher, FileBudget, NotServed, NotTaken, OffsetError, OffsetQuery,
     OffsetTarget, PartitionRole, ReplicaManager, ReplicaOptions,
 };
+use klamm_wire::metadata::topic::TopicRecord;
 
 use crate::support::{
-    Bed, LOCAL, Placed, broker, partition, produced, records, secs, sized, wanted,
+    Bed, LOCAL, Number, Placed, broker, partition, produced, records, secs, sized, wanted,
 };
 
 fn of_logs(operation: DiskOperation) -> Fault {
@@ -347,7 +351,7 @@ fn re_015_a_full_directory_keeps_no_partition_of_another_one_waiting() {
 /// Ends the taking over when it is asked for the second time.
 #[derive(Default)]
 struct Ending {
-    manager: OnceLock<Weak<ReplicaManager<SimDisk, u32>>>,
+    manager: OnceLock<Weak<ReplicaManager<SimDisk, Number>>>,
     asked: AtomicI64,
 }
 
@@ -381,4 +385,89 @@ fn an_image_that_is_being_taken_over_can_be_ended_in_between() {
     for led in &applied.led {
         assert!(bed.logs.get(led).is_some());
     }
+}
+
+/// A bed with a partition of several segments that waits to be recovered, for there was no descriptor
+/// when the logs were opened; now there is. Time has come to try again.
+fn to_be_recovered() -> Bed {
+    let bed = Bed::new();
+    bed.set("a", |settings| settings.log.segment_bytes = 700);
+    bed.place("a-0", &Placed::on(&[1]));
+    bed.fill("a-0", 40);
+    let log = bed.logs.get(&partition("a-0")).unwrap();
+    assert!(log.lock().segment_count() > 4);
+    drop(log);
+    let disk = bed.disk.crash(Crash::Kill);
+    let none_left = of_logs(DiskOperation::Open).failing_with(DiskErrorKind::TooManyFiles);
+    disk.inject(none_left.always());
+    let bed = Bed::on(disk, &["/data"]);
+    let (applied, _) = bed.place("a-0", &Placed::on(&[1]));
+    assert!(matches!(applied.not_taken[0].1, NotTaken::Create(_)));
+    bed.disk.clear_faults();
+    bed.clock.advance(secs(1));
+    bed
+}
+
+/// Has this done while the second segment is opened; says how many were. The disk waits meanwhile.
+fn in_the_second_segment(disk: &SimDisk, work: impl Fn() + Send + 'static) -> Arc<AtomicI64> {
+    let opened = Arc::<AtomicI64>::default();
+    let count = Arc::clone(&opened);
+    disk.inject(Fault::on(DiskOperation::Open).where_path(move |path| {
+        let is_segment = path.extension().is_some_and(|it| it == "log");
+        if is_segment && count.fetch_add(1, Ordering::Relaxed) == 1 {
+            work();
+        }
+        false
+    }));
+    opened
+}
+
+/// The end of the broker waits for the threads before it stops the logs.
+#[test]
+fn a_recovery_by_a_retry_ends_with_the_taking_of_partitions() {
+    let bed = to_be_recovered();
+    let manager = Arc::downgrade(&bed.manager);
+    let opened = in_the_second_segment(&bed.disk, move || {
+        manager.upgrade().unwrap().stop_taking();
+    });
+    let (applied, _) = bed.manager.retry(bed.now());
+    assert_eq!(opened.load(Ordering::Relaxed), 2, "it was the last");
+    assert_eq!((applied.led.len(), applied.not_taken.len()), (0, 0));
+    assert_eq!(bed.status("a-0").role, PartitionRole::Offline);
+    assert!(bed.logs.is_unavailable(&partition("a-0")));
+}
+
+/// What takes as long as reading gigabytes through keeps no change of the metadata waiting that is
+/// about others.
+#[test]
+fn an_image_is_taken_over_while_a_retry_recovers_a_log() {
+    let bed = to_be_recovered();
+    let before = bed.manager.image();
+    let topic = TopicRecord {
+        name: "elsewhere".into(),
+        topic_id: Uuid::ONE,
+        ..TopicRecord::default()
+    };
+    let next = before.apply(&[topic.into()], before.offset() + 1).unwrap();
+    let (next, now) = (Arc::new(next), bed.now());
+    let manager = Arc::downgrade(&bed.manager);
+    let is_taken = Arc::<AtomicBool>::default();
+    let told = Arc::clone(&is_taken);
+    let opened = in_the_second_segment(&bed.disk, move || {
+        let (manager, next) = (manager.upgrade().unwrap(), Arc::clone(&next));
+        let (tell, done) = sync_channel(1);
+        thread::spawn(move || {
+            _ = manager.apply(&next, now);
+            // Nobody listens any more if it came too late.
+            _ = tell.send(());
+        });
+        told.store(done.recv_timeout(secs(20)).is_ok(), Ordering::Relaxed);
+    });
+    let (applied, _) = bed.manager.retry(bed.now());
+    assert!(opened.load(Ordering::Relaxed) > 4);
+    assert!(is_taken.load(Ordering::Relaxed), "it had to wait");
+    assert!(bed.manager.image().topic("elsewhere").is_some());
+    assert_eq!(applied.led, [partition("a-0")]);
+    assert!(bed.append_one(1, "a-0", records(1)).is_ok());
+    assert_eq!(bed.read("a-0", 40), [40]);
 }

@@ -100,7 +100,7 @@ impl Model {
             let Finished::Produced { ticket, results } = it else {
                 panic!("nothing else waits");
             };
-            let at = self.waiting.iter().position(|it| it.0 == ticket);
+            let at = self.waiting.iter().position(|it| it.0 == ticket.0);
             let (_, required) = self.waiting.remove(at.expect("it waits"));
             if let Ok(appended) = &results[0].result {
                 assert_eq!(appended.last_offset.get() + 1, required);

@@ -20,7 +20,7 @@ use klamm_primitives::{BrokerId, LeaderEpoch, Offset, TopicPartition};
 use klamm_replica::{
     AppendError, AppendedRecords, FetchError, FetchedRecords, FileBudget, Finished, FollowUp,
     IsrAnswer, IsrProposal, IsrProposer, PartitionAppended, PartitionRole, PartitionStatus,
-    ReplicaManager, ReplicaOptions, ReplicaWiring, TopicSettings, TopicSettingsSource,
+    ReplicaManager, ReplicaOptions, ReplicaWiring, Ticket, TopicSettings, TopicSettingsSource,
 };
 use parking_lot::Mutex;
 
@@ -33,7 +33,13 @@ pub(crate) use self::requests::{
 /// This broker.
 pub(crate) const LOCAL: i32 = 1;
 
-pub(crate) type Done = Finished<SimFile, u32>;
+/// Tells one request that waits from another, and nothing of whoever waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Number(pub(crate) u32);
+
+impl Ticket for Number {}
+
+pub(crate) type Done = Finished<SimFile, Number>;
 pub(crate) type Fetched = Result<FetchedRecords<SimFile>, FetchError>;
 
 pub(crate) fn broker(id: i32) -> BrokerId {
@@ -85,7 +91,7 @@ pub(crate) struct Bed {
     pub(crate) clock: SimClock,
     pub(crate) disk: SimDisk,
     pub(crate) logs: Arc<LogManager<SimDisk>>,
-    pub(crate) manager: Arc<ReplicaManager<SimDisk, u32>>,
+    pub(crate) manager: Arc<ReplicaManager<SimDisk, Number>>,
     settings: Arc<Mutex<HashMap<String, TopicSettings>>>,
     proposals: Arc<Mutex<Vec<IsrProposal>>>,
     events: Arc<Mutex<Vec<LogEvent<SimDisk>>>>,

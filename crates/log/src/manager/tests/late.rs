@@ -13,7 +13,7 @@ use klamm_primitives::{Offset, TopicPartition, Uuid};
 use parking_lot::Mutex;
 
 use super::support::*;
-use crate::manager::{CreateError, DeleteError, LogManager};
+use crate::manager::{CreateError, DeleteError, LogManager, NewPartition};
 
 /// No test waits longer for what does not come.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -155,6 +155,28 @@ impl Late {
 }
 
 #[test]
+fn what_waits_to_be_opened_is_opened_without_being_made_elsewhere() {
+    let late = late();
+    late.go_on.send(()).unwrap();
+    let open = |name: &TopicPartition| {
+        let new = NewPartition {
+            partition: name,
+            topic_id: None,
+            config: &late.bench.config,
+        };
+        late.manager.open_waiting(&new, BEGIN_MS)
+    };
+    let other = partition("other", 0);
+    assert!(open(&other).is_none() && late.manager.get(&other).is_none());
+    assert!(late.manager.is_to_be_opened(&late.name));
+    let end = Offset::new(i64::try_from(COUNT).unwrap());
+    let log = open(&late.name).unwrap().unwrap();
+    assert_eq!(log.reader().offsets().log_end, end);
+    assert!(!late.manager.is_to_be_opened(&late.name));
+    assert!(open(&late.name).is_none(), "it is open");
+}
+
+#[test]
 fn nobody_waits_for_a_late_recovery_but_who_asks_for_that_partition() {
     let late = late();
     let end = Offset::new(i64::try_from(COUNT).unwrap());
@@ -249,4 +271,29 @@ fn a_stop_waits_for_no_more_than_a_segment_of_a_late_recovery() {
     let log = late.bench.open(&late.disk).get(&late.name).unwrap();
     let end = Offset::new(i64::try_from(COUNT).unwrap());
     assert_eq!(log.reader().offsets().log_end, end);
+}
+
+/// Whoever has to await the thread that recovers, before it can stop the logs, need not await more of
+/// it than a segment.
+#[test]
+fn late_recoveries_can_be_ended_before_the_logs_are_stopped() {
+    let late = late();
+    thread::scope(|scope| {
+        let asking = scope.spawn(|| late.create(&late.name));
+        late.reached.lock().recv().unwrap();
+        late.manager.end_late_openings();
+        late.go_on.send(()).unwrap();
+        let refused = asking.join().unwrap();
+        assert!(
+            matches!(refused, Err(CreateError::NoDirectory)),
+            "{refused:?}"
+        );
+    });
+    assert_eq!(late.opened.load(Ordering::Relaxed), 4, "it was the last");
+    assert!(late.manager.is_unavailable(&late.name));
+    // What is open goes on until the stop.
+    let other = partition("other", 0);
+    assert_eq!(late.create(&other).unwrap(), Offset::ZERO);
+    append(&late.manager.get(&other).unwrap(), 1);
+    assert_eq!(late.manager.stop(epoch(1)).unclean, [Path::new("/logs")]);
 }

@@ -598,3 +598,21 @@ fn lg_131_no_log_waits_for_a_slow_one() {
     // Nobody could be served before, since there was nothing to ask.
     assert_eq!(opened.unwrap().manager.len(), 8);
 }
+
+/// The process may have been killed after it gave a partition its name, and before it synced that.
+#[test]
+fn a_name_that_a_killed_process_left_is_durable_before_anything_is_written_under_it() {
+    let disk = SimDisk::new(1);
+    let bench = Bench::of(&["/logs"]);
+    drop(bench.open(&disk));
+    disk.create_dir_all(Path::new("/logs/t-0")).unwrap();
+    let disk = disk.crash(Crash::Kill);
+    let manager = bench.open(&disk);
+    let log = manager.get(&partition("t", 0)).unwrap();
+    append(&log, 3);
+    log.lock().flush().unwrap();
+    drop((log, manager));
+    let manager = bench.open(&disk.crash(Crash::PowerLossLosingAll));
+    let log = manager.get(&partition("t", 0)).unwrap();
+    assert_eq!(log.reader().offsets().log_end, Offset::new(3));
+}

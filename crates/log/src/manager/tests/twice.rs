@@ -48,9 +48,9 @@ fn fail_in_a(disk: &SimDisk, name_fails_with: DiskErrorKind) {
 }
 
 /// Without room for the other name a partition is there although it was not made; it is made nowhere
-/// else, and the next call that would make it opens it.
+/// else before the next call that would make it has taken its name back.
 #[test]
-fn a_name_that_finds_no_room_to_be_taken_back_is_used_by_the_next_call() {
+fn a_name_that_finds_no_room_to_be_taken_back_is_taken_back_by_the_next_call() {
     for count in [1, 6] {
         let disk = SimDisk::new(1);
         let bench = Bench::of(&["/a", "/b"]);
@@ -81,6 +81,49 @@ fn a_name_that_finds_no_room_to_be_taken_back_is_used_by_the_next_call() {
         assert_eq!(manager.len(), partitions.len());
         for log in manager.all() {
             assert_eq!(log.reader().offsets().log_end, Offset::new(2));
+        }
+    }
+}
+
+/// Neither its name nor that it was taken back may be durable, and no later sync tells. What was
+/// flushed into a partition of such a name would go with it.
+#[test]
+fn nothing_is_written_under_a_name_that_may_not_be_durable() {
+    for count in [1, 6] {
+        for wanting in [DiskErrorKind::Full, DiskErrorKind::TooManyFiles] {
+            let disk = SimDisk::new(1);
+            let bench = Bench::of(&["/a"]);
+            let manager = bench.open(&disk);
+            let partitions = named(count);
+            let refuse = |name_is_kept: bool| {
+                let no_sync =
+                    Fault::on(DiskOperation::SyncDir).where_path(|it| it == Path::new("/a"));
+                disk.inject(no_sync.failing_with(wanting).always());
+                if name_is_kept {
+                    let has_name = |it: &Path| it.file_name().is_some_and(|it| it.len() == 3);
+                    let keeps_name = Fault::on(DiskOperation::Rename).where_path(has_name);
+                    disk.inject(keeps_name.failing_with(wanting).always());
+                }
+                for made in make(&bench, &manager, &partitions) {
+                    assert!(matches!(made, Err(CreateError::Shortage(_))));
+                }
+                disk.clear_faults();
+            };
+            refuse(true);
+            assert!(exists(&disk, "/a/t-0"), "its name was not taken back");
+            refuse(false);
+            for made in make(&bench, &manager, &partitions) {
+                let log = made.unwrap();
+                append(&log, 2);
+                log.lock().flush().unwrap();
+            }
+            assert!(bench.take_events().is_empty());
+            drop(manager);
+            let manager = bench.open(&disk.crash(Crash::PowerLossLosingAll));
+            assert_eq!(manager.len(), partitions.len());
+            for log in manager.all() {
+                assert_eq!(log.reader().offsets().log_end, Offset::new(2));
+            }
         }
     }
 }

@@ -9,7 +9,7 @@ use klamm_replica::{
 };
 
 use super::{
-    AppendResult, Bed, Done, Fetched, append_request, appended, fetch_request, follower,
+    AppendResult, Bed, Done, Fetched, Number, append_request, appended, fetch_request, follower,
     from_follower, offset, offsets_in, partition, records, secs, wanted,
 };
 
@@ -37,7 +37,7 @@ impl Bed {
         let at_once = match outcome {
             AppendOutcome::Done(results) => Some(results),
             AppendOutcome::Waits(wait) => {
-                self.manager.wait_produce(wait, ticket, &mut done);
+                self.manager.wait_produce(wait, Number(ticket), &mut done);
                 None
             }
         };
@@ -73,7 +73,7 @@ impl Bed {
         let at_once = match outcome {
             FetchOutcome::Done(results) => Some(results),
             FetchOutcome::Waits(wait) => {
-                self.manager.wait_fetch(wait, ticket, &mut done);
+                self.manager.wait_fetch(wait, Number(ticket), &mut done);
                 None
             }
         };
@@ -122,7 +122,8 @@ impl Bed {
         let at_once = match outcome {
             DeleteRecordsOutcome::Done(results) => Some(results),
             DeleteRecordsOutcome::Waits(wait) => {
-                self.manager.wait_delete_records(wait, ticket, &mut done);
+                self.manager
+                    .wait_delete_records(wait, Number(ticket), &mut done);
                 None
             }
         };

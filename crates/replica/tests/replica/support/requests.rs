@@ -133,7 +133,9 @@ pub(crate) fn offsets_in(found: &FetchedRecords<SimFile>) -> Vec<i64> {
 /// The ticket and the results of an append that has waited.
 pub(crate) fn produced(done: Vec<Done>) -> (u32, Vec<AppendResult>) {
     match only(done) {
-        Finished::Produced { ticket, results } => (ticket, results.iter().map(appended).collect()),
+        Finished::Produced { ticket, results } => {
+            (ticket.0, results.iter().map(appended).collect())
+        }
         other => panic!("{other:?}"),
     }
 }
@@ -142,7 +144,7 @@ pub(crate) fn produced(done: Vec<Done>) -> (u32, Vec<AppendResult>) {
 pub(crate) fn fetched(done: Vec<Done>) -> (u32, Vec<Fetched>) {
     match only(done) {
         Finished::Fetched { ticket, results } => {
-            (ticket, results.into_iter().map(|it| it.result).collect())
+            (ticket.0, results.into_iter().map(|it| it.result).collect())
         }
         other => panic!("{other:?}"),
     }
@@ -151,7 +153,7 @@ pub(crate) fn fetched(done: Vec<Done>) -> (u32, Vec<Fetched>) {
 /// The ticket and the results of a deletion that has waited.
 pub(crate) fn deleted(done: Vec<Done>) -> (u32, Vec<PartitionDeleted>) {
     match only(done) {
-        Finished::DeletedRecords { ticket, results } => (ticket, results),
+        Finished::DeletedRecords { ticket, results } => (ticket.0, results),
         other => panic!("{other:?}"),
     }
 }
@@ -166,7 +168,7 @@ pub(crate) fn tickets(done: &[Done]) -> Vec<u32> {
         Finished::Produced { ticket, .. }
         | Finished::Fetched { ticket, .. }
         | Finished::Abandoned { ticket }
-        | Finished::DeletedRecords { ticket, .. } => *ticket,
+        | Finished::DeletedRecords { ticket, .. } => ticket.0,
     };
     done.iter().map(ticket).collect()
 }
