@@ -27,6 +27,7 @@ use crate::frame_buffers::FrameBuffers;
 use crate::frame_reader::FrameReader;
 use crate::inline::Inline;
 use crate::line::Place;
+use crate::linger::Linger;
 use crate::mailbox::{Letter, Mailbox, Settlement};
 use crate::outgoing::{Outgoing, SendError};
 use crate::pipeline::{Action, Event, Outcome, Pipeline, Turn};
@@ -77,8 +78,9 @@ pub(crate) struct Connection<S, C, F> {
     outgoing: Outgoing<F>,
     /// What is in the way of reading on.
     holdup: Holdup<F>,
-    /// Nothing is waited for but what the socket has already.
-    is_finishing: bool,
+    /// Once nothing is waited for but what the socket has already: after how many bytes in all
+    /// reading ends in any case.
+    input_end: Option<u64>,
     timer: Option<Timer>,
     last_traffic: Instant,
     letters: Vec<Letter<F>>,
@@ -164,7 +166,7 @@ where
                 in_memory_line: None,
                 lease: None,
             },
-            is_finishing: false,
+            input_end: None,
             timer: None,
             last_traffic: clock.now(),
             letters: Vec::new(),
@@ -478,9 +480,13 @@ where
         }
     }
 
-    /// Leaves every line, and tells of the requests that will not be answered any more.
-    pub(crate) fn close_accounts(self) {
+    /// Leaves every line, and tells of the requests that will not be answered any more. What comes
+    /// back is how to close a connection that has [finished](Self::finish).
+    pub(crate) fn close_accounts(self) -> Option<Linger<S>> {
         let Self {
+            stream,
+            input_end,
+            last_traffic,
             mut outgoing,
             mut holdup,
             pipeline,
@@ -504,5 +510,6 @@ where
                 mailbox.complete_unsent(&settlement.stages);
             }
         }
+        input_end.map(|_| Linger::new(stream, last_traffic))
     }
 }

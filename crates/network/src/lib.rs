@@ -43,6 +43,7 @@ mod end;
 mod file_buffers;
 mod frame_buffers;
 mod frame_reader;
+mod linger;
 mod outgoing;
 mod seat;
 mod sync;

@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::mailbox::{Letter, Mailbox};
+use crate::responder::Peer;
 use crate::slots::Slot;
 
 /// Connections that are not served and kept open for a while, at most. Beyond it they are closed
@@ -15,7 +16,7 @@ const HELD_MAX: usize = 1_000;
 
 /// The open connections of a server, so that they can be told when it stops.
 pub(crate) struct Members<F> {
-    /// Told to those that are not served, when the server stops.
+    /// Told to those that are not served, when the server is about to stop and when it does.
     stopping: Notify,
     /// Held to add, remove or take connections only; nobody is told under it.
     state: Mutex<State<F>>,
@@ -26,7 +27,10 @@ struct State<F> {
     /// How many are kept without being served.
     held: usize,
     next_index: u64,
+    /// No connection is taken any more.
     is_stopping: bool,
+    /// All connections are told to end.
+    is_stopped: bool,
 }
 
 /// A connection that is open until this is dropped, whatever the reason.
@@ -51,6 +55,7 @@ impl<F> Members<F> {
                 open: HashMap::new(),
                 next_index: 0,
                 is_stopping: false,
+                is_stopped: false,
             }),
         })
     }
@@ -102,20 +107,28 @@ impl<F> Members<F> {
         self.state.lock().open.len()
     }
 
+    /// How many are open whose requests may not have been answered.
+    pub(crate) fn unanswered(&self) -> usize {
+        let open: Vec<_> = self.state.lock().open.values().cloned().collect();
+        let may_answer = |it: &&Arc<Mailbox<F>>| it.peer() != Peer::Gone;
+        open.iter().filter(may_answer).count()
+    }
+
     /// Tells every connection to end once it has answered what was sent, and takes no more.
     pub(crate) fn finish(&self) {
-        self.tell(|| Letter::Finish);
+        self.tell(false, || Letter::Finish);
     }
 
     /// Tells every connection that the server stops, and takes no more.
     pub(crate) fn stop(&self) {
-        self.tell(|| Letter::Stop);
+        self.tell(true, || Letter::Stop);
     }
 
-    fn tell(&self, letter: impl Fn() -> Letter<F>) {
+    fn tell(&self, is_stopped: bool, letter: impl Fn() -> Letter<F>) {
         let open: Vec<_> = {
             let mut state = self.state.lock();
             state.is_stopping = true;
+            state.is_stopped |= is_stopped;
             state.open.values().cloned().collect()
         };
         for mailbox in open {
@@ -125,8 +138,21 @@ impl<F> Members<F> {
     }
 }
 
-impl<F> Held<F> {
+impl<F> Member<F> {
     /// Ends when the server stops.
+    pub(crate) async fn stopped(&self) {
+        loop {
+            let told = self.members.stopping.notified();
+            if self.members.state.lock().is_stopped {
+                return;
+            }
+            told.await;
+        }
+    }
+}
+
+impl<F> Held<F> {
+    /// Ends when the server is about to stop.
     pub(crate) async fn stopped(&self) {
         let stopping = self.members.stopping.notified();
         if !self.members.state.lock().is_stopping {
