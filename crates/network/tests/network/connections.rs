@@ -325,10 +325,10 @@ async fn before_a_stop_all_that_was_sent_is_answered() {
     simulated.server.stop().await;
 }
 
-/// Its answers are small, so that nothing but its own bytes could end it.
+/// Its requests are small beside what its socket holds, so that there is always another one.
 #[tokio::test]
 async fn before_a_stop_a_peer_that_goes_on_sending_is_not_read_for_ever() {
-    const PAYLOAD: usize = 60_000;
+    const PAYLOAD: usize = 1_000;
     let mut simulated = Simulated::start(|_| {}).await;
     let channel = simulated.channel.clone();
     let handlers = tokio::spawn(async move {
@@ -361,7 +361,8 @@ async fn before_a_stop_a_peer_that_goes_on_sending_is_not_read_for_ever() {
     let answered = answers.await.unwrap();
     assert!(answered > 0);
     let read_since = (told.completed.lock().len() - before) * PAYLOAD;
-    assert!(read_since <= 9 * 1024 * 1024, "{read_since}");
+    let mib = read_since / (1024 * 1024);
+    assert!((7..9).contains(&mib), "{read_since}");
     // It does not close, and is not waited for, either.
     clock.advance(Duration::from_millis(500));
     let (left, simulated) = finishing.await.unwrap();
