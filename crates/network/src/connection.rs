@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 use klamm_io::{Clock, DiskFile};
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use crate::after_panic::AfterPanic;
 use crate::complaints::Complaints;
 use crate::end::End;
 use crate::file_buffers::FileBuffers;
@@ -273,8 +274,9 @@ where
         for letter in letters.drain(..) {
             match letter {
                 // What comes behind an end is told to whoever keeps accounts.
-                Letter::Settled(_, settlement) if outcome.is_err() => {
-                    self.mailbox.complete_unsent(&settlement.stages);
+                Letter::Settled(turn, settlement) if outcome.is_err() => {
+                    let is_first = self.pipeline.settle_unsent(turn);
+                    self.mailbox.settle_unsent(&settlement, is_first);
                 }
                 _ if outcome.is_err() => {}
                 Letter::Stop => outcome = Err(End::Stopped),
@@ -298,7 +300,18 @@ where
         settlement: Settlement<F>,
         context: &mut Context<'_>,
     ) -> Result<(), End> {
-        let Settlement { outcome, stages } = settlement;
+        let Settlement {
+            outcome,
+            stages,
+            is_after_panic,
+        } = settlement;
+        let is_first = self.pipeline.is_unsettled(turn);
+        if is_after_panic {
+            AfterPanic::of(&outcome, is_first).log(self.mailbox.context(), stages.key);
+        }
+        if !is_first {
+            return Ok(());
+        }
         if !stages.throttle.is_zero() {
             let until = now.checked_add(stages.throttle).unwrap_or(now);
             self.handle(now, Event::Throttled(until), context)?;
@@ -502,13 +515,9 @@ where
         for leaving in outgoing.unsent() {
             mailbox.complete_unsent(&leaving.stages);
         }
+        mailbox.close(pipeline.unsettled().collect());
         for answer in pipeline.into_unsent() {
             mailbox.complete_unsent(&answer.stages);
-        }
-        for letter in mailbox.close() {
-            if let Letter::Settled(_, settlement) = letter {
-                mailbox.complete_unsent(&settlement.stages);
-            }
         }
         input_end.map(|_| Linger::new(stream, last_traffic))
     }

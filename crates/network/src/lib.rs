@@ -31,6 +31,7 @@ mod request_queue;
 mod mailbox;
 mod request_channel;
 
+mod after_panic;
 mod handler;
 mod handler_pool;
 mod inline;

@@ -171,12 +171,8 @@ impl<F> Drop for Member<F> {
     fn drop(&mut self) {
         let context = self.mailbox.context();
         self.members.state.lock().open.remove(&context.id.index);
-        // Where the task was dropped, nobody has seen to the letters.
-        for letter in self.mailbox.close() {
-            if let Letter::Settled(_, settlement) = letter {
-                self.mailbox.complete_unsent(&settlement.stages);
-            }
-        }
+        // Where the task was dropped before it ran, nobody else has.
+        self.mailbox.close(Vec::new());
         self.mailbox.observer().connection_closed(context);
     }
 }
