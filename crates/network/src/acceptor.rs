@@ -99,9 +99,10 @@ impl<C: Clock, F: DiskFile> Acceptor<C, F> {
             Err(refused) => {
                 let (listener, reason): (_, &dyn Error) = (&self.config.name, &refused);
                 debug!(connection = %id, %listener, reason, "connection refused");
-                self.observer.connection_refused(&self.context(id));
+                let context = self.context(id);
+                self.observer.connection_refused(&context);
                 if let Refused::Address(Refusal::TooFast { wait, .. }) = refused {
-                    self.hold::<N>(stream, wait);
+                    self.hold::<N>(stream, context, wait);
                 }
             }
         }
@@ -109,8 +110,8 @@ impl<C: Clock, F: DiskFile> Acceptor<C, F> {
 
     /// Keeps a connection open for so long without serving it, so that its peer does not come
     /// back at once. (NE-046)
-    fn hold<N: Net>(&self, stream: N::Stream, wait: Duration) {
-        let Some(held) = self.members.hold() else {
+    fn hold<N: Net>(&self, stream: N::Stream, context: ConnectionContext, wait: Duration) {
+        let Some(held) = self.members.hold(context, &self.observer) else {
             return;
         };
         let end = self.clock.sleep_until(Some(self.clock.now() + wait));

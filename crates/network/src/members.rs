@@ -6,7 +6,9 @@ use hashbrown::HashMap;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
+use crate::context::ConnectionContext;
 use crate::mailbox::{Letter, Mailbox};
+use crate::observer::Observer;
 use crate::responder::Peer;
 use crate::slots::Slot;
 
@@ -44,6 +46,8 @@ pub(crate) struct Member<F> {
 /// A connection that is kept without being served until this is dropped.
 pub(crate) struct Held<F> {
     members: Arc<Members<F>>,
+    context: ConnectionContext,
+    observer: Arc<dyn Observer>,
 }
 
 impl<F> Members<F> {
@@ -91,14 +95,23 @@ impl<F> Members<F> {
 
     /// Counts a connection that is kept without being served; `None` if there are too many, or
     /// the server stops.
-    pub(crate) fn hold(self: &Arc<Self>) -> Option<Held<F>> {
-        let mut state = self.state.lock();
-        let may_be_held = !state.is_stopping && state.held < HELD_MAX;
-        may_be_held.then(|| {
-            state.held += 1;
-            Held {
-                members: Arc::clone(self),
+    pub(crate) fn hold(
+        self: &Arc<Self>,
+        context: ConnectionContext,
+        observer: &Arc<dyn Observer>,
+    ) -> Option<Held<F>> {
+        {
+            let mut state = self.state.lock();
+            if state.is_stopping || state.held >= HELD_MAX {
+                return None;
             }
+            state.held += 1;
+        }
+        observer.connection_held(&context);
+        Some(Held {
+            members: Arc::clone(self),
+            context,
+            observer: Arc::clone(observer),
         })
     }
 
@@ -164,6 +177,7 @@ impl<F> Held<F> {
 impl<F> Drop for Held<F> {
     fn drop(&mut self) {
         self.members.state.lock().held -= 1;
+        self.observer.held_connection_closed(&self.context);
     }
 }
 
