@@ -2,8 +2,8 @@
 
 use std::io::{self, IsTerminal, Write, stderr};
 
-use anyhow::{Context, Result, bail};
-use tracing::{Level, error};
+use anyhow::{Context, Error, Result, bail};
+use tracing::{Level, error, warn};
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -53,17 +53,11 @@ pub(crate) fn say_fatal(format: LogFormat, why: &str) {
 /// Starts logging to the standard error.
 ///
 /// # Errors
-/// If the filter is none.
+/// If the filter that was given to this program is none.
 pub(crate) fn start(arguments: &Arguments) -> Result<()> {
     let variable = |name| std::env::var(name).ok().filter(|it| !it.is_empty());
-    let filter = arguments.log.clone();
-    let filter = filter
-        .or_else(|| variable("KLAMM_LOG"))
-        .or_else(|| variable("RUST_LOG"));
-    let filter = filter.unwrap_or_else(|| DEFAULT_FILTER.to_owned());
-    let targets: Targets = checked(&filter)?
-        .parse()
-        .with_context(|| format!("`{filter}` does not say what to log"))?;
+    let ours = arguments.log.clone().or_else(|| variable("KLAMM_LOG"));
+    let (targets, passed_over) = chosen(ours.as_deref(), variable("RUST_LOG").as_deref())?;
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(|| Lossy(stderr()))
         .log_internal_errors(false)
@@ -73,17 +67,48 @@ pub(crate) fn start(arguments: &Arguments) -> Result<()> {
         LogFormat::Text => log.with(lines.with_target(false)).init(),
         LogFormat::Json => log.with(lines.json()).init(),
     }
+    if let Some(error) = passed_over {
+        warn!(
+            error = format!("{error:#}"),
+            default = DEFAULT_FILTER,
+            "RUST_LOG is passed over"
+        );
+    }
     Ok(())
+}
+
+/// What is logged: as the filter says that was given to this program, else the one that is inherited
+/// by all programs. The latter may be written for another one, which knows of more than targets and
+/// levels: where it makes no sense here, it comes back why, with the default.
+///
+/// # Errors
+/// If the filter that was given to this program is none.
+fn chosen(ours: Option<&str>, inherited: Option<&str>) -> Result<(Targets, Option<Error>)> {
+    if let Some(filter) = ours {
+        return Ok((parsed(filter)?, None));
+    }
+    match parsed(inherited.unwrap_or(DEFAULT_FILTER)) {
+        Ok(targets) => Ok((targets, None)),
+        Err(error) => Ok((parsed(DEFAULT_FILTER)?, Some(error))),
+    }
+}
+
+fn parsed(filter: &str) -> Result<Targets> {
+    let parsed = checked(filter)?.parse();
+    parsed.with_context(|| format!("`{filter}` does not say what to log"))
 }
 
 /// The filter, with what is quiet unless it is named.
 ///
 /// # Errors
-/// If a part of it is neither a level nor says what of: it would be taken for the name of a module,
-/// of which everything is logged and of all others nothing.
+/// If a part of it is neither a level nor says what of, or tells spans or fields apart: it would be
+/// taken for the name of a module, and nothing of any other one would be logged.
 fn checked(filter: &str) -> Result<String> {
     for part in filter.split(',').map(str::trim) {
-        let says_of_what = part.contains('=') || part.contains('[');
+        if part.contains('[') {
+            bail!("`{part}` tells spans or fields apart, which this log does not");
+        }
+        let says_of_what = part.contains('=');
         let is_level = LEVELS.iter().any(|it| part.eq_ignore_ascii_case(it));
         if !(part.is_empty() || says_of_what || is_level) {
             bail!("`{part}` is no level of logging: {}", LEVELS.join(", "));
@@ -100,7 +125,7 @@ fn checked(filter: &str) -> Result<String> {
 mod tests {
     use std::io::{self, Write};
 
-    use super::{Lossy, checked};
+    use super::{DEFAULT_FILTER, Lossy, checked, chosen, parsed};
 
     struct Full;
 
@@ -133,5 +158,24 @@ mod tests {
         let error = checked("warn,inf").unwrap_err().to_string();
         assert!(error.starts_with("`inf` is no level"), "{error}");
         assert!(checked("OFF").is_ok());
+    }
+
+    #[test]
+    fn a_filter_for_another_program_is_passed_over_and_one_for_this_is_refused() {
+        let default = parsed(DEFAULT_FILTER).unwrap();
+        for foreign in ["a[b]=debug", "info,a[{b=1}]=trace", "everything"] {
+            let (targets, passed_over) = chosen(None, Some(foreign)).unwrap();
+            assert_eq!(targets, default, "{foreign}");
+            let why = format!("{:#}", passed_over.unwrap());
+            assert!(why.contains('`'), "{why}");
+            assert!(chosen(Some(foreign), None).is_err(), "{foreign}");
+            let (targets, passed_over) = chosen(Some("warn"), Some(foreign)).unwrap();
+            assert_eq!(targets, parsed("warn").unwrap());
+            assert!(passed_over.is_none());
+        }
+        let (targets, passed_over) = chosen(None, Some("debug")).unwrap();
+        assert_eq!(targets, parsed("debug").unwrap());
+        assert!(passed_over.is_none());
+        assert_eq!(chosen(None, None).unwrap().0, default);
     }
 }

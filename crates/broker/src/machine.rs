@@ -3,6 +3,7 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 use klamm_io::{RealDisk, SystemClock, TcpNet};
+use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 
 /// What a broker runs on: the seams to the world, real or simulated.
@@ -49,9 +50,16 @@ fn open_descriptors() -> Option<u64> {
     match std::fs::read_dir(DIRECTORY) {
         // One of them is the directory itself.
         Ok(listed) => u64::try_from(listed.count()).ok()?.checked_sub(1),
-        // None is free to look with: it would be another error that told why.
-        Err(_) => Some(u64::MAX),
+        Err(error) => where_unlisted(&error),
     }
+}
+
+/// How many descriptors are in use where the list of them cannot be opened: more than there may be,
+/// if none was free to look with. Any other error says nothing about them: to a program with
+/// capabilities of its own, for one, the list belongs to root.
+fn where_unlisted(error: &std::io::Error) -> Option<u64> {
+    let errno = Errno::from_io_error(error)?;
+    matches!(errno, Errno::MFILE | Errno::NFILE).then_some(u64::MAX)
 }
 
 /// A random number by way of the standard library's hash keys, which come from the operating
@@ -78,5 +86,14 @@ mod tests {
         drop(files);
         let left = open_descriptors().unwrap();
         assert!(left + 100 < open, "{left} of {open}");
+    }
+
+    #[test]
+    fn only_a_lack_of_descriptors_says_that_all_are_in_use() {
+        let count = |errno: Errno| where_unlisted(&errno.into());
+        assert_eq!([Errno::MFILE, Errno::NFILE].map(count), [Some(u64::MAX); 2]);
+        assert_eq!([Errno::ACCESS, Errno::NOENT].map(count), [None; 2]);
+        let no_errno = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
+        assert_eq!(where_unlisted(&no_errno), None);
     }
 }

@@ -13,6 +13,7 @@ use tracing::{debug, info, warn};
 use crate::config::ListenerConfig;
 use crate::connection::{Common, Connection};
 use crate::context::{ConnectionContext, ConnectionId};
+use crate::end::End;
 use crate::mailbox::{Mailbox, Now};
 use crate::members::Members;
 use crate::observer::Observer;
@@ -98,9 +99,10 @@ impl<C: Clock, F: DiskFile> Acceptor<C, F> {
             Err(refused) => {
                 let (listener, reason): (_, &dyn Error) = (&self.config.name, &refused);
                 debug!(connection = %id, %listener, reason, "connection refused");
-                self.observer.connection_refused(&self.context(id));
+                let context = self.context(id);
+                self.observer.connection_refused(&context);
                 if let Refused::Address(Refusal::TooFast { wait, .. }) = refused {
-                    self.hold::<N>(stream, wait);
+                    self.hold::<N>(stream, context, wait);
                 }
             }
         }
@@ -108,8 +110,8 @@ impl<C: Clock, F: DiskFile> Acceptor<C, F> {
 
     /// Keeps a connection open for so long without serving it, so that its peer does not come
     /// back at once. (NE-046)
-    fn hold<N: Net>(&self, stream: N::Stream, wait: Duration) {
-        let Some(held) = self.members.hold() else {
+    fn hold<N: Net>(&self, stream: N::Stream, context: ConnectionContext, wait: Duration) {
+        let Some(held) = self.members.hold(context, &self.observer) else {
             return;
         };
         let end = self.clock.sleep_until(Some(self.clock.now() + wait));
@@ -139,6 +141,7 @@ impl<C: Clock, F: DiskFile> Acceptor<C, F> {
     fn spawn<N: Net>(&self, stream: N::Stream, id: ConnectionId, slot: Slot) {
         let mut context = self.context(id);
         let (clock, common) = (self.clock.clone(), Arc::clone(&self.common));
+        let lingers = clock.clone();
         let (members, observer) = (Arc::clone(&self.members), Arc::clone(&self.observer));
         let (now, alive) = (Arc::clone(&self.now), self.alive.clone());
         tokio::spawn(async move {
@@ -156,15 +159,21 @@ impl<C: Clock, F: DiskFile> Acceptor<C, F> {
             };
             let context = Arc::new(context);
             let mailbox = Arc::new(Mailbox::new(Arc::clone(&context), observer, now));
-            let Some(_member) = members.join(&mailbox, slot) else {
+            let Some(member) = members.join(&mailbox, slot) else {
                 return;
             };
             let seat = Seat::new(&mailbox, &common, |seat| {
                 let common = Arc::clone(&common);
                 Connection::new(stream, clock, common, Arc::clone(&mailbox), seat)
             });
-            let end = seat.run().await;
+            let (end, linger) = seat.run().await;
             end.log(&context);
+            if let (End::Closed, Some(linger)) = (end, linger) {
+                tokio::select! {
+                    () = linger.run(&lingers) => {}
+                    () = member.stopped() => {}
+                }
+            }
         });
     }
 }

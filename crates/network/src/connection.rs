@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 use klamm_io::{Clock, DiskFile};
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use crate::after_panic::AfterPanic;
 use crate::complaints::Complaints;
 use crate::end::End;
 use crate::file_buffers::FileBuffers;
@@ -27,6 +28,7 @@ use crate::frame_buffers::FrameBuffers;
 use crate::frame_reader::FrameReader;
 use crate::inline::Inline;
 use crate::line::Place;
+use crate::linger::Linger;
 use crate::mailbox::{Letter, Mailbox, Settlement};
 use crate::outgoing::{Outgoing, SendError};
 use crate::pipeline::{Action, Event, Outcome, Pipeline, Turn};
@@ -77,8 +79,9 @@ pub(crate) struct Connection<S, C, F> {
     outgoing: Outgoing<F>,
     /// What is in the way of reading on.
     holdup: Holdup<F>,
-    /// Nothing is waited for but what the socket has already.
-    is_finishing: bool,
+    /// Once nothing is waited for but what the socket has already: after how many bytes in all
+    /// reading ends in any case.
+    input_end: Option<u64>,
     timer: Option<Timer>,
     last_traffic: Instant,
     letters: Vec<Letter<F>>,
@@ -164,7 +167,7 @@ where
                 in_memory_line: None,
                 lease: None,
             },
-            is_finishing: false,
+            input_end: None,
             timer: None,
             last_traffic: clock.now(),
             letters: Vec::new(),
@@ -271,8 +274,9 @@ where
         for letter in letters.drain(..) {
             match letter {
                 // What comes behind an end is told to whoever keeps accounts.
-                Letter::Settled(_, settlement) if outcome.is_err() => {
-                    self.mailbox.complete_unsent(&settlement.stages);
+                Letter::Settled(turn, settlement) if outcome.is_err() => {
+                    let is_first = self.pipeline.settle_unsent(turn);
+                    self.mailbox.settle_unsent(&settlement, is_first);
                 }
                 _ if outcome.is_err() => {}
                 Letter::Stop => outcome = Err(End::Stopped),
@@ -296,7 +300,18 @@ where
         settlement: Settlement<F>,
         context: &mut Context<'_>,
     ) -> Result<(), End> {
-        let Settlement { outcome, stages } = settlement;
+        let Settlement {
+            outcome,
+            stages,
+            is_after_panic,
+        } = settlement;
+        let is_first = self.pipeline.is_unsettled(turn);
+        if is_after_panic {
+            AfterPanic::of(&outcome, is_first).log(self.mailbox.context(), stages.key);
+        }
+        if !is_first {
+            return Ok(());
+        }
         if !stages.throttle.is_zero() {
             let until = now.checked_add(stages.throttle).unwrap_or(now);
             self.handle(now, Event::Throttled(until), context)?;
@@ -478,9 +493,13 @@ where
         }
     }
 
-    /// Leaves every line, and tells of the requests that will not be answered any more.
-    pub(crate) fn close_accounts(self) {
+    /// Leaves every line, and tells of the requests that will not be answered any more. What comes
+    /// back is how to close a connection that has [finished](Self::finish).
+    pub(crate) fn close_accounts(self) -> Option<Linger<S>> {
         let Self {
+            stream,
+            input_end,
+            last_traffic,
             mut outgoing,
             mut holdup,
             pipeline,
@@ -496,13 +515,10 @@ where
         for leaving in outgoing.unsent() {
             mailbox.complete_unsent(&leaving.stages);
         }
+        mailbox.close(pipeline.unsettled().collect());
         for answer in pipeline.into_unsent() {
             mailbox.complete_unsent(&answer.stages);
         }
-        for letter in mailbox.close() {
-            if let Letter::Settled(_, settlement) = letter {
-                mailbox.complete_unsent(&settlement.stages);
-            }
-        }
+        input_end.map(|_| Linger::new(stream, last_traffic))
     }
 }

@@ -2,8 +2,6 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use tracing::error;
-
 use crate::request::{Received, Request};
 use crate::response::Response;
 
@@ -16,8 +14,8 @@ use crate::response::Response;
 pub trait Handler<F>: Send + Sync + 'static {
     /// Answers the request, or parks its responder with whoever will.
     ///
-    /// A panic is logged, and the thread goes on; unless the request was answered before, it ends
-    /// as [`Self::after_panic`] says.
+    /// A panic is logged, and the thread goes on; unless the request had ended before, it ends as
+    /// [`Self::after_panic`] says.
     fn handle(&self, received: Received<F>);
 
     /// The answer to a request at which [`Self::handle`] has panicked; without one the request's
@@ -47,20 +45,16 @@ where
     }
 }
 
-/// Has a request handled on a thread that has [taken](crate::Responder::taken_by) it. The panic hook
-/// has told where a panic came from.
+/// Has a request handled on a thread that has [taken](crate::Responder::taken_by) it. What a panic
+/// comes to is known, and logged, where it is known whether the request had ended before.
 pub(crate) fn handle_guarded<F: 'static>(handler: &dyn Handler<F>, received: Received<F>) {
     let (request, spare) = (received.request.clone(), received.responder.spare());
     if catch_unwind(AssertUnwindSafe(|| handler.handle(received))).is_ok() {
         return;
     }
-    let (connection, key) = (request.context.id, request.frame.key);
     let answer = catch_unwind(AssertUnwindSafe(|| handler.after_panic(&request)));
-    if let Ok(Some(response)) = answer {
-        error!(%connection, %key, "a handler panicked, the client is told of an error");
-        spare.send(response);
-    } else {
-        error!(%connection, %key, "a handler panicked, the request's connection is closed");
-        spare.close();
+    match answer {
+        Ok(Some(response)) => spare.send(response),
+        Ok(None) | Err(_) => spare.close(),
     }
 }

@@ -31,6 +31,7 @@ mod request_queue;
 mod mailbox;
 mod request_channel;
 
+mod after_panic;
 mod handler;
 mod handler_pool;
 mod inline;
@@ -43,6 +44,7 @@ mod end;
 mod file_buffers;
 mod frame_buffers;
 mod frame_reader;
+mod linger;
 mod outgoing;
 mod seat;
 mod sync;

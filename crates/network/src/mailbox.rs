@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use parking_lot::Mutex;
 
+use crate::after_panic::AfterPanic;
 use crate::context::ConnectionContext;
 use crate::observer::Observer;
 use crate::pipeline::{Outcome, Turn};
@@ -33,6 +34,8 @@ struct State<F> {
     waker: Option<Waker>,
     /// Letters go nowhere once it is gone: the task has ended.
     peer: Peer,
+    /// The requests that handlers had then, and that have not ended since.
+    unsettled: Vec<Turn>,
 }
 
 /// News for a connection.
@@ -51,6 +54,8 @@ pub(crate) enum Letter<F> {
 pub(crate) struct Settlement<F> {
     pub(crate) outcome: Outcome<Response<F>>,
     pub(crate) stages: Stages,
+    /// The handler has panicked, and so may have ended the request before.
+    pub(crate) is_after_panic: bool,
 }
 
 impl<F> Mailbox<F> {
@@ -67,6 +72,7 @@ impl<F> Mailbox<F> {
                 letters: Vec::new(),
                 waker: None,
                 peer: Peer::Open,
+                unsettled: Vec::new(),
             }),
         }
     }
@@ -96,18 +102,18 @@ impl<F> Mailbox<F> {
     /// ended. Then the letter is thrown away, after the request's account has been closed.
     /// (NE-024, NE-051)
     pub(crate) fn leave(&self, letter: Letter<F>) -> bool {
-        let undelivered = {
+        let (settlement, is_first) = {
             let mut state = self.state.lock();
-            if state.peer == Peer::Gone {
-                letter
-            } else {
+            if state.peer != Peer::Gone {
                 state.letters.push(letter);
                 return true;
             }
+            let Letter::Settled(turn, settlement) = letter else {
+                return false;
+            };
+            (settlement, state.settle(turn))
         };
-        if let Letter::Settled(_, settlement) = undelivered {
-            self.complete_unsent(&settlement.stages);
-        }
+        self.settle_unsent(&settlement, is_first);
         false
     }
 
@@ -140,12 +146,38 @@ impl<F> Mailbox<F> {
         }
     }
 
-    /// No letter is taken any more; what was left undelivered comes back.
-    pub(crate) fn close(&self) -> Vec<Letter<F>> {
-        let mut state = self.state.lock();
-        state.peer = Peer::Gone;
-        state.waker = None;
-        std::mem::take(&mut state.letters)
+    /// No letter is taken any more; `unsettled` are the requests that handlers have, of which each
+    /// has its account closed once, now or when it ends. Closed before, it stays as it is.
+    pub(crate) fn close(&self, unsettled: Vec<Turn>) {
+        let mut undelivered = Vec::new();
+        {
+            let mut state = self.state.lock();
+            if state.peer == Peer::Gone {
+                return;
+            }
+            state.peer = Peer::Gone;
+            state.waker = None;
+            state.unsettled = unsettled;
+            for letter in std::mem::take(&mut state.letters) {
+                if let Letter::Settled(turn, settlement) = letter {
+                    undelivered.push((settlement, state.settle(turn)));
+                }
+            }
+        }
+        for (settlement, is_first) in undelivered {
+            self.settle_unsent(&settlement, is_first);
+        }
+    }
+
+    /// Closes the account of a request that ends when its connection has, if it does so only now.
+    pub(crate) fn settle_unsent(&self, settlement: &Settlement<F>, is_first: bool) {
+        let stages = &settlement.stages;
+        if settlement.is_after_panic {
+            AfterPanic::EndedBefore.log(&self.context, stages.key);
+        }
+        if is_first {
+            self.complete_unsent(stages);
+        }
     }
 
     /// Closes the account of a request for which nothing is sent.
@@ -153,5 +185,13 @@ impl<F> Mailbox<F> {
         let now = self.now();
         let completed = stages.completed(0, now, now);
         self.observer.request_completed(&self.context, &completed);
+    }
+}
+
+impl<F> State<F> {
+    /// A request ends after its connection has; says whether it had not before.
+    fn settle(&mut self, turn: Turn) -> bool {
+        let position = self.unsettled.iter().position(|it| *it == turn);
+        position.map(|at| self.unsettled.swap_remove(at)).is_some()
     }
 }

@@ -6,7 +6,10 @@ use hashbrown::HashMap;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
+use crate::context::ConnectionContext;
 use crate::mailbox::{Letter, Mailbox};
+use crate::observer::Observer;
+use crate::responder::Peer;
 use crate::slots::Slot;
 
 /// Connections that are not served and kept open for a while, at most. Beyond it they are closed
@@ -15,7 +18,7 @@ const HELD_MAX: usize = 1_000;
 
 /// The open connections of a server, so that they can be told when it stops.
 pub(crate) struct Members<F> {
-    /// Told to those that are not served, when the server stops.
+    /// Told to those that are not served, when the server is about to stop and when it does.
     stopping: Notify,
     /// Held to add, remove or take connections only; nobody is told under it.
     state: Mutex<State<F>>,
@@ -26,7 +29,10 @@ struct State<F> {
     /// How many are kept without being served.
     held: usize,
     next_index: u64,
+    /// No connection is taken any more.
     is_stopping: bool,
+    /// All connections are told to end.
+    is_stopped: bool,
 }
 
 /// A connection that is open until this is dropped, whatever the reason.
@@ -40,6 +46,8 @@ pub(crate) struct Member<F> {
 /// A connection that is kept without being served until this is dropped.
 pub(crate) struct Held<F> {
     members: Arc<Members<F>>,
+    context: ConnectionContext,
+    observer: Arc<dyn Observer>,
 }
 
 impl<F> Members<F> {
@@ -51,6 +59,7 @@ impl<F> Members<F> {
                 open: HashMap::new(),
                 next_index: 0,
                 is_stopping: false,
+                is_stopped: false,
             }),
         })
     }
@@ -86,14 +95,23 @@ impl<F> Members<F> {
 
     /// Counts a connection that is kept without being served; `None` if there are too many, or
     /// the server stops.
-    pub(crate) fn hold(self: &Arc<Self>) -> Option<Held<F>> {
-        let mut state = self.state.lock();
-        let may_be_held = !state.is_stopping && state.held < HELD_MAX;
-        may_be_held.then(|| {
-            state.held += 1;
-            Held {
-                members: Arc::clone(self),
+    pub(crate) fn hold(
+        self: &Arc<Self>,
+        context: ConnectionContext,
+        observer: &Arc<dyn Observer>,
+    ) -> Option<Held<F>> {
+        {
+            let mut state = self.state.lock();
+            if state.is_stopping || state.held >= HELD_MAX {
+                return None;
             }
+            state.held += 1;
+        }
+        observer.connection_held(&context);
+        Some(Held {
+            members: Arc::clone(self),
+            context,
+            observer: Arc::clone(observer),
         })
     }
 
@@ -102,20 +120,28 @@ impl<F> Members<F> {
         self.state.lock().open.len()
     }
 
+    /// How many are open whose requests may not have been answered.
+    pub(crate) fn unanswered(&self) -> usize {
+        let open: Vec<_> = self.state.lock().open.values().cloned().collect();
+        let may_answer = |it: &&Arc<Mailbox<F>>| it.peer() != Peer::Gone;
+        open.iter().filter(may_answer).count()
+    }
+
     /// Tells every connection to end once it has answered what was sent, and takes no more.
     pub(crate) fn finish(&self) {
-        self.tell(|| Letter::Finish);
+        self.tell(false, || Letter::Finish);
     }
 
     /// Tells every connection that the server stops, and takes no more.
     pub(crate) fn stop(&self) {
-        self.tell(|| Letter::Stop);
+        self.tell(true, || Letter::Stop);
     }
 
-    fn tell(&self, letter: impl Fn() -> Letter<F>) {
+    fn tell(&self, is_stopped: bool, letter: impl Fn() -> Letter<F>) {
         let open: Vec<_> = {
             let mut state = self.state.lock();
             state.is_stopping = true;
+            state.is_stopped |= is_stopped;
             state.open.values().cloned().collect()
         };
         for mailbox in open {
@@ -125,8 +151,21 @@ impl<F> Members<F> {
     }
 }
 
-impl<F> Held<F> {
+impl<F> Member<F> {
     /// Ends when the server stops.
+    pub(crate) async fn stopped(&self) {
+        loop {
+            let told = self.members.stopping.notified();
+            if self.members.state.lock().is_stopped {
+                return;
+            }
+            told.await;
+        }
+    }
+}
+
+impl<F> Held<F> {
+    /// Ends when the server is about to stop.
     pub(crate) async fn stopped(&self) {
         let stopping = self.members.stopping.notified();
         if !self.members.state.lock().is_stopping {
@@ -138,6 +177,7 @@ impl<F> Held<F> {
 impl<F> Drop for Held<F> {
     fn drop(&mut self) {
         self.members.state.lock().held -= 1;
+        self.observer.held_connection_closed(&self.context);
     }
 }
 
@@ -145,12 +185,8 @@ impl<F> Drop for Member<F> {
     fn drop(&mut self) {
         let context = self.mailbox.context();
         self.members.state.lock().open.remove(&context.id.index);
-        // Where the task was dropped, nobody has seen to the letters.
-        for letter in self.mailbox.close() {
-            if let Letter::Settled(_, settlement) = letter {
-                self.mailbox.complete_unsent(&settlement.stages);
-            }
-        }
+        // Where the task was dropped before it ran, nobody else has.
+        self.mailbox.close(Vec::new());
         self.mailbox.observer().connection_closed(context);
     }
 }

@@ -34,6 +34,17 @@ pub trait Observer: Send + Sync + 'static {
         let _ = context;
     }
 
+    /// A connection that was refused is kept open for a while without being served, so that its
+    /// address does not come back at once. It takes a file descriptor meanwhile.
+    fn connection_held(&self, context: &ConnectionContext) {
+        let _ = context;
+    }
+
+    /// A connection that was held is closed. Told once for each.
+    fn held_connection_closed(&self, context: &ConnectionContext) {
+        let _ = context;
+    }
+
     /// A request is done with: its answer has left, or none was due, or its connection is gone.
     fn request_completed(&self, context: &ConnectionContext, request: &CompletedRequest) {
         let _ = (context, request);

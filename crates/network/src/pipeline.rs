@@ -165,6 +165,26 @@ impl<R, A> Pipeline<R, A> {
         })
     }
 
+    /// Whether a request is with a handler or parked: its first end counts, and no other.
+    pub(crate) fn is_unsettled(&self, turn: Turn) -> bool {
+        self.unsettled().any(|it| it == turn)
+    }
+
+    /// The requests that are with a handler or parked.
+    pub(crate) fn unsettled(&self) -> impl Iterator<Item = Turn> {
+        let turns = (self.first..).map(Turn).zip(&self.slots);
+        turns.filter_map(|(turn, slot)| {
+            matches!(slot, Slot::WithHandler | Slot::Parked(_)).then_some(turn)
+        })
+    }
+
+    /// A request ends when the connection has; says whether it had not before.
+    pub(crate) fn settle_unsent(&mut self, turn: Turn) -> bool {
+        let is_first = self.is_unsettled(turn);
+        self.settle(turn, Outcome::Nothing);
+        is_first
+    }
+
     fn slot(&mut self, turn: Turn) -> Option<&mut Slot<R, A>> {
         let index = usize::try_from(turn.0.checked_sub(self.first)?).ok()?;
         self.slots.get_mut(index)

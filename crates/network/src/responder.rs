@@ -76,6 +76,7 @@ impl<F> Responder<F> {
                 turn,
                 stages,
                 lease: None,
+                is_spare: false,
             },
         }
     }
@@ -209,6 +210,8 @@ struct Ticket<F> {
     stages: Stages,
     /// The memory of the request, until the handler is done with it.
     lease: Option<Lease>,
+    /// The handler has panicked, and what it had may have settled the request.
+    is_spare: bool,
 }
 
 impl<F> Ticket<F> {
@@ -224,7 +227,12 @@ impl<F> Ticket<F> {
         let mut stages = self.stages;
         stages.answered_at = Some(mailbox.now());
         stages.throttle = throttle.unwrap_or_default();
-        let letter = Letter::Settled(self.turn, Settlement { outcome, stages });
+        let settlement = Settlement {
+            outcome,
+            stages,
+            is_after_panic: self.is_spare,
+        };
+        let letter = Letter::Settled(self.turn, settlement);
         if self.is_parked {
             // Whoever answers may have many to answer, or a request of its own.
             mailbox.post(letter);
@@ -285,6 +293,7 @@ impl<F> Spare<F> {
             turn: self.turn,
             stages: self.stages,
             lease: None,
+            is_spare: true,
         };
         ticket.settle(outcome, None);
     }

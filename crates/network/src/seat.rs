@@ -20,6 +20,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use crate::chair::Chair;
 use crate::connection::{Common, Connection};
 use crate::end::End;
+use crate::linger::Linger;
 use crate::mailbox::Mailbox;
 use crate::request::Received;
 use crate::responder::Then;
@@ -68,11 +69,12 @@ where
         })
     }
 
-    /// Runs the connection until it ends, and says why it did. To be called once. Where the
-    /// future is dropped before, the connection is closed.
-    pub(crate) async fn run(self: Arc<Self>) -> End {
+    /// Runs the connection until it ends, and says why it did and, for one that has finished, how
+    /// to close it. To be called once. Where the future is dropped before, the connection is closed.
+    pub(crate) async fn run(self: Arc<Self>) -> (End, Option<Linger<S>>) {
         let taken = Taken(&self);
-        poll_fn(|context| taken.0.poll(context)).await
+        let end = poll_fn(|context| taken.0.poll(context)).await;
+        (end, taken.take())
     }
 
     fn poll(&self, context: &mut Context<'_>) -> Poll<End> {
@@ -157,12 +159,24 @@ where
     }
 }
 
-/// Takes the connection out of its seat when it is dropped, however that comes about.
+/// Takes the connection out of its seat, when it is dropped at the latest, however that comes about.
 struct Taken<'a, S, C, F>(&'a Seat<S, C, F>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     C: Clock,
     F: DiskFile;
+
+impl<S, C, F> Taken<'_, S, C, F>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    C: Clock,
+    F: DiskFile,
+{
+    fn take(&self) -> Option<Linger<S>> {
+        let connection = self.0.connection.take();
+        connection.and_then(Connection::close_accounts)
+    }
+}
 
 impl<S, C, F> Drop for Taken<'_, S, C, F>
 where
@@ -171,9 +185,6 @@ where
     F: DiskFile,
 {
     fn drop(&mut self) {
-        let connection = self.0.connection.take();
-        if let Some(connection) = connection {
-            connection.close_accounts();
-        }
+        drop(self.take());
     }
 }

@@ -58,9 +58,16 @@ pub struct Server<N: Net, C, F> {
     ended: mpsc::Receiver<Infallible>,
 }
 
-/// Bytes that have come to a socket are known to the runtime after so long: it has looked at all
-/// sockets once by then, as it does before any timer fires.
+/// The runtime looks at sockets before any timer fires, and so knows after this time what has come to
+/// them; but only at so many of those that have news, see [`SOCKETS_PER_TURN`].
 const SETTLING: Duration = Duration::from_millis(10);
+
+/// How many sockets' news the runtime takes in before a timer fires: tokio takes 1 024 events at a
+/// time, in the order in which they came, and a few are not of connections.
+const SOCKETS_PER_TURN: usize = 1_000;
+
+/// A timer of tokio's takes as long as this at least.
+const TURN: Duration = Duration::from_millis(1);
 
 /// A listener on its way.
 struct Listening<N: Net> {
@@ -288,13 +295,15 @@ impl<N: Net, C: Clock, F: DiskFile> Server<N, C, F> {
     /// Closes every listener, and every connection as soon as all that its peer has sent by now is
     /// answered; waits for that, at most for so long. Handlers must go on meanwhile, and whoever
     /// lets requests wait is [told](Observer::input_ended) that they are not to wait any more.
+    ///
+    /// A connection ends when nothing is found in its socket, or when some megabytes have been read
+    /// since the stop began: more than a socket holds, unless the system was told to let it. What is
+    /// sent meanwhile may be answered, too. Its last answers have half a second to reach the peer.
     /// Returns how many connections were not done; to be followed by [`Self::stop`].
     pub async fn finish(&mut self, time_max: Duration) -> usize {
         let began = self.clock.now();
         self.stop_listening().await;
-        if self.members.len() > 0 {
-            self.clock.sleep_until(Some(began + SETTLING)).await;
-        }
+        self.let_settle().await;
         self.members.finish();
         let time_is_up = self.clock.sleep_until(Some(began + time_max));
         self.alive = None;
@@ -302,7 +311,17 @@ impl<N: Net, C: Clock, F: DiskFile> Server<N, C, F> {
             () = all_ended(&mut self.ended) => {}
             () = time_is_up => {}
         }
-        self.members.len()
+        self.members.unanswered()
+    }
+
+    /// Waits until the runtime knows what has come to each socket.
+    async fn let_settle(&self) {
+        let mut wait = SETTLING;
+        for _ in 0..self.members.len().div_ceil(SOCKETS_PER_TURN) {
+            let later = self.clock.now() + wait;
+            self.clock.sleep_until(Some(later)).await;
+            wait = TURN;
+        }
     }
 
     /// Closes every listener and every connection, and waits until their tasks have ended.

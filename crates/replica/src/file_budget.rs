@@ -4,7 +4,8 @@
 /// made, so that partitions leave connections their share: a process without a descriptor makes no
 /// partition anyway, and accepts nobody either.
 pub trait FileBudget: Send + Sync {
-    /// Whether there is nothing left for more partitions, for now. Called often, and must not block.
+    /// Whether there is nothing left for more partitions, for now. Called for every few partitions
+    /// that are made, not again while an image is taken over once there is nothing; must not block.
     fn is_spent(&self) -> bool;
 }
 

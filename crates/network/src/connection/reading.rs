@@ -8,6 +8,7 @@ use bytes::Bytes;
 use klamm_io::{Clock, DiskFile};
 use klamm_wire::{FrameError, RequestError, RequestFrame, encode_response};
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::task::coop::has_budget_remaining;
 
 use super::{Answer, Connection, Unassigned};
 use crate::end::End;
@@ -16,6 +17,11 @@ use crate::pipeline::{Event, Outcome};
 use crate::request::Request;
 use crate::responder::Stages;
 use crate::response::Response;
+
+/// So much is still read of a connection when the server is about to stop, and the frame in which it
+/// ends: more than a socket holds by what Linux allows without being asked (6 MiB), so all that had
+/// come is among it. A peer that goes on sending is not read for ever.
+pub(crate) const INPUT_MAX: u64 = 8 * 1024 * 1024;
 
 impl<S, C, F> Connection<S, C, F>
 where
@@ -41,7 +47,7 @@ where
         }
         let received = self.reader.received();
         let read = loop {
-            match self.reader.poll_read(&mut self.stream, context) {
+            match self.next_read(context) {
                 Poll::Ready(Ok(Read::Announced(size))) if self.common.memory.is_some() => {
                     self.holdup.announced = Some(size);
                     break Poll::Ready(Ok(Read::Announced(size)));
@@ -54,7 +60,9 @@ where
             self.last_traffic = now;
         }
         match read {
-            Poll::Pending if self.is_finishing => {
+            // Once its budget is used up, the runtime has a task believe that nothing is there, and
+            // wakes it again.
+            Poll::Pending if self.input_end.is_some() && has_budget_remaining() => {
                 self.handle(now, Event::InputEnded, context)?;
                 Ok(true)
             }
@@ -64,10 +72,20 @@ where
         }
     }
 
-    /// Reads no more than what the socket has already, whole frames of it, and tells those who
-    /// could let a request wait that its peer is not to be waited for.
+    /// What comes next, unless reading has come to its end.
+    fn next_read(&mut self, context: &mut Context<'_>) -> Poll<Result<Read, FrameError>> {
+        let received = self.reader.received();
+        if self.input_end.is_some_and(|end| received >= end) {
+            let beyond = self.reader.take_beyond().transpose();
+            return beyond.map_or(Poll::Pending, Poll::Ready);
+        }
+        self.reader.poll_read(&mut self.stream, context)
+    }
+
+    /// Reads no more than what the socket has already, whole frames of it and about [`INPUT_MAX`] at
+    /// most, and tells those who could let a request wait that its peer is not to be waited for.
     pub(super) fn finish(&mut self, now: Instant, context: &mut Context<'_>) -> Result<(), End> {
-        self.is_finishing = true;
+        self.input_end = Some(self.reader.received() + INPUT_MAX);
         self.mailbox.input_ended();
         self.afterwards.is_end_untold = true;
         if self.pipeline.next_deadline().is_some() {

@@ -50,6 +50,24 @@ impl Connection {
 
 const NONE: [Action<&str, &str>; 0] = [];
 
+#[test]
+fn a_request_ends_once_also_when_its_connection_has() {
+    let mut connection = Connection::new(5);
+    connection.on(Read("a"));
+    connection.parked(0, Parked::Produce);
+    connection.on(Read("b"));
+    let unsettled = |connection: &Connection| connection.pipeline.unsettled().collect::<Vec<_>>();
+    assert_eq!(unsettled(&connection), [Turn(0), Turn(1)]);
+    connection.answered(0, "a");
+    assert!(!connection.pipeline.is_unsettled(Turn(0)));
+    connection.on(Written);
+    assert_eq!(unsettled(&connection), [Turn(1)]);
+    assert!(!connection.pipeline.settle_unsent(Turn(0)));
+    assert!(connection.pipeline.settle_unsent(Turn(1)));
+    assert!(!connection.pipeline.settle_unsent(Turn(1)));
+    assert_eq!(unsettled(&connection), []);
+}
+
 /// Covers NE-011.
 #[test]
 fn one_request_at_a_time_is_with_a_handler() {

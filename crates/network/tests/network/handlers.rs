@@ -312,6 +312,14 @@ impl<F: klamm_io::DiskFile> Handler<F> for Apologetic {
             echo(received);
             panic!("as the test wants it");
         }
+        if asked == "nothing, panic and close" {
+            received.responder.nothing();
+            panic!("as the test wants it");
+        }
+        if asked == "gone, panic and close" {
+            received.responder.close();
+            panic!("as the test wants it");
+        }
         assert!(!asked.starts_with(b"panic"), "as the test wants it");
         echo(received);
     }
@@ -321,7 +329,7 @@ impl<F: klamm_io::DiskFile> Handler<F> for Apologetic {
         assert_ne!(asked.auth_bytes, "panic twice", "as the test wants it");
         let id = request.frame.header.correlation_id.get();
         let answer = encoded_answer(id, "sorry");
-        (asked.auth_bytes != "panic and close").then(|| Response::new(answer))
+        (!asked.auth_bytes.ends_with(b"panic and close")).then(|| Response::new(answer))
     }
 
     fn is_quick(&self, request: &Request) -> bool {
@@ -346,18 +354,25 @@ async fn after_a_panic_the_request_has_the_answer_that_its_handler_has_for_it() 
         }
         client.send(&request(3, b"answered")).await;
         assert_eq!(client.answer().await, (3, "answered".into()));
+        // What wants no answer goes on behind it.
+        client.send(&request(9, b"nothing, panic and close")).await;
         client.send(&request(4, b"fine")).await;
         assert_eq!(client.answer().await, (4, "fine".into()));
-        for without in [&b"panic and close"[..], b"panic twice"] {
+        for without in [
+            &b"panic and close"[..],
+            b"panic twice",
+            b"gone, panic and close",
+        ] {
             let mut client = connect(&server).await;
             client.send(&request(5, without)).await;
             client.closed().await;
         }
     }
-    // Each has one account.
-    eventually(|| told.completed.lock().len() == 14).await;
+    // Each has one account, also when all have ended.
+    eventually(|| told.completed.lock().len() == 18).await;
     server.stop().await;
     pool.stop();
+    assert_eq!(told.completed.lock().len(), 18);
 }
 
 /// Covers B2.7.

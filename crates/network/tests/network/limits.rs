@@ -167,6 +167,8 @@ async fn ne_046_one_too_fast_for_its_address_is_kept_without_service_and_then_cl
     assert!(refused.is_quiet().await);
     assert!(simulated.channel.is_empty(), "it is not served");
     assert_eq!(simulated.live(), 2);
+    let refusals = simulated.told.refused.lock().clone();
+    assert_eq!(*simulated.told.held.lock(), refusals, "and takes a file");
     // The acceptor has not waited.
     let other = [10, 0, 0, 7].into();
     let mut other = simulated.connect_from(other, 9092).await;
@@ -177,6 +179,7 @@ async fn ne_046_one_too_fast_for_its_address_is_kept_without_service_and_then_cl
     assert!(refused.is_quiet().await);
     simulated.pass(Duration::from_millis(1)).await;
     refused.closed().await;
+    assert!(simulated.told.held.lock().is_empty());
     assert!(simulated.connect().await.is_quiet().await);
     for client in &mut served {
         assert!(client.is_quiet().await);
@@ -195,6 +198,9 @@ async fn a_stop_closes_those_that_only_wait_out_their_throttle() {
     let _served = simulated.connect().await;
     let mut refused = simulated.connect().await;
     assert!(refused.is_quiet().await);
+    assert_eq!(simulated.told.held.lock().len(), 1);
+    let told = simulated.told;
     simulated.server.stop().await;
     refused.closed().await;
+    assert!(told.held.lock().is_empty());
 }

@@ -155,6 +155,8 @@ pub(crate) struct Told {
     pub(crate) input_ended: Mutex<Vec<ConnectionId>>,
     pub(crate) closed: Mutex<Vec<ConnectionId>>,
     pub(crate) refused: Mutex<Vec<ConnectionId>>,
+    /// Those that are open without being served.
+    pub(crate) held: Mutex<Vec<ConnectionId>>,
     pub(crate) completed: Mutex<Vec<CompletedRequest>>,
 }
 
@@ -173,6 +175,16 @@ impl Observer for Told {
 
     fn connection_refused(&self, context: &ConnectionContext) {
         self.refused.lock().push(context.id);
+    }
+
+    fn connection_held(&self, context: &ConnectionContext) {
+        self.held.lock().push(context.id);
+    }
+
+    fn held_connection_closed(&self, context: &ConnectionContext) {
+        let mut held = self.held.lock();
+        let position = held.iter().position(|it| *it == context.id);
+        held.swap_remove(position.expect("it is told of what it was told of"));
     }
 
     fn request_completed(&self, _: &ConnectionContext, request: &CompletedRequest) {

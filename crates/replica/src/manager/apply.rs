@@ -170,8 +170,9 @@ struct Applying<'a, D: Disk, T> {
     made: HashMap<TopicPartition, Result<Arc<PartitionLog<D>>, CreateError>>,
     /// Those whose logs were tried to be opened ahead, and are not to be tried once more.
     not_opened: HashMap<TopicPartition, NotTaken>,
-    /// Whether a log could not be made for want of something. No other one is tried then: each
-    /// would cost as much, and come to nothing.
+    /// Whether a log could not be made for want of something, or the budget of files is spent. No
+    /// other one is tried then, nor is the budget asked: each would cost as much, and come to
+    /// nothing.
     is_short: bool,
     applied: Applied,
     then: FollowUp,
@@ -261,8 +262,9 @@ impl<'a, D: Disk, T> Applying<'a, D, T> {
     }
 
     /// Whether there may be something to make a log of.
-    fn may_make(&self) -> bool {
-        !self.is_short && !self.manager.taking.files.is_spent()
+    fn may_make(&mut self) -> bool {
+        self.is_short = self.is_short || self.manager.taking.files.is_spent();
+        !self.is_short
     }
 
     /// Topics of which a setting has changed, and all of them if it is one of the broker's that

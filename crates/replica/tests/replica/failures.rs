@@ -246,6 +246,11 @@ impl Files {
     fn set(&self, left: i64) {
         self.0.store(left, Ordering::Relaxed);
     }
+
+    /// How often it was asked when it was spent.
+    fn asked_in_vain(&self) -> i64 {
+        -self.0.load(Ordering::Relaxed)
+    }
 }
 
 impl FileBudget for Files {
@@ -272,12 +277,14 @@ fn re_015_partitions_beyond_their_files_are_put_off_and_come_later() {
     assert_eq!(bed.status(left).role, PartitionRole::Offline);
     let first = applied.led[0].to_string();
     assert!(bed.append_one(1, &first, records(1)).is_ok());
+    assert_eq!(files.asked_in_vain(), 1, "once, whatever the partitions");
 
     let made = bed.disk.calls(DiskOperation::CreateDir);
-    for _ in 0..5 {
+    for retries in 1..=5 {
         bed.clock.advance(secs(30));
         let (applied, _) = bed.manager.retry(bed.now());
         assert_eq!((applied.led.len(), applied.put_off), (0, 0));
+        assert_eq!(files.asked_in_vain(), 1 + retries);
     }
     assert_eq!(bed.disk.calls(DiskOperation::CreateDir), made);
     files.set(1000);

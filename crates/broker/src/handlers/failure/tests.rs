@@ -45,6 +45,35 @@ fn answers<R: Request>(request: impl Fn(i16) -> R) -> Vec<(i16, R::Response)> {
     (served.min..=served.max).map(answer).collect()
 }
 
+/// A request with nothing in it, or with a single bit: some such body makes sense for each API.
+fn some_body_is_answered(key: ApiKey, version: i16) -> bool {
+    const BODY_LEN_MAX: usize = 32;
+    let is_answered = |len: usize, set: usize| {
+        let header = [key.number().to_be_bytes(), version.to_be_bytes()];
+        let correlation_id = 7_i32.to_be_bytes();
+        let client_id = (-1_i16).to_be_bytes();
+        let body = (0..len).map(|at| u8::from(at == set));
+        let whole = header.into_iter().flatten().chain(correlation_id);
+        let whole: Vec<u8> = whole.chain(client_id).chain(body).collect();
+        let frame = RequestFrame::parse(whole.into(), &OFFER);
+        frame.is_ok_and(|it| encoded(&it).is_some())
+    };
+    (0..=BODY_LEN_MAX).any(|len| (0..=len).any(|set| is_answered(len, set)))
+}
+
+/// Covers AP-089: those that the other tests name are not all that there will be.
+#[test]
+fn none_that_is_served_is_without_an_answer() {
+    let served = ApiKey::ALL.iter().filter(|key| SERVED.contains(**key));
+    let served: Vec<_> = served.collect();
+    assert!(served.len() > 1);
+    for key in served {
+        let version = OFFER.served(*key).unwrap().min;
+        assert!(some_body_is_answered(*key, version), "{key}");
+    }
+    assert!(!some_body_is_answered(ApiKey::SaslHandshake, 0));
+}
+
 /// Each partition is named, or each topic, or the answer is one error as a whole; in all versions.
 #[test]
 fn ap_089_each_api_tells_the_error_in_its_own_answer() {
