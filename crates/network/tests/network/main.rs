@@ -2,6 +2,7 @@
 
 mod accepting;
 mod connections;
+mod finishing;
 mod framing;
 mod handlers;
 mod identity;
