@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use klamm_io::Disk;
 use klamm_io::sim::{SimClock, SimDisk};
-use klamm_io::{Clock as _, DiskErrorKind};
+use klamm_io::{Clock as _, Disk, DiskErrorKind, DiskFile as _, OpenMode};
 use klamm_primitives::{BrokerEpoch, BrokerId, LeaderEpoch, PartitionIndex, TopicPartition};
 use klamm_records::{
     BatchOptions, Codecs, ProducerStamp, RecordBatchBuilder, ValidBatch, ValidationRules, validate,
@@ -182,4 +181,15 @@ pub(super) fn names(disk: &SimDisk, path: &str) -> Vec<String> {
 
 pub(super) fn epoch(number: i64) -> BrokerEpoch {
     BrokerEpoch::new(number)
+}
+
+pub(super) fn write<D: Disk>(disk: &D, path: &str, text: &str) {
+    let file = disk.open(Path::new(path), OpenMode::CreateOrTruncate);
+    file.unwrap().write_all_at(text.as_bytes(), 0).unwrap();
+}
+
+pub(super) fn content<D: Disk>(disk: &D, path: &str) -> Vec<u8> {
+    let file = disk.open(Path::new(path), OpenMode::Read).unwrap();
+    let len = usize::try_from(file.metadata().unwrap().len).unwrap();
+    file.read_bytes_at(0, len).unwrap().to_vec()
 }
