@@ -1,36 +1,17 @@
 //! Starting with many partitions: after a clean stop, and after a crash. The peer lists the same
 //! directories, asks for the length of each segment and opens it, which a start cannot do without.
 
+mod many;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use criterion::{BatchSize, BenchmarkId, Criterion, SamplingMode, criterion_group, criterion_main};
-use klamm_io::{Clock, RealDisk, SystemClock};
-use klamm_log::{LogConfig, LogManager, ManagerOptions, Now, Owner, Wiring};
-use klamm_primitives::{BrokerEpoch, BrokerId, LeaderEpoch, PartitionIndex, TopicPartition};
+use klamm_log::LogConfig;
+use klamm_primitives::{BrokerEpoch, LeaderEpoch, PartitionIndex, TopicPartition};
 use klamm_records::{BatchOptions, Codecs, RecordBatchBuilder, ValidationRules, validate};
 
-fn now() -> Now {
-    Now {
-        instant: SystemClock.now(),
-        unix_ms: SystemClock.unix_ms(),
-    }
-}
-
-fn open(path: &Path) -> LogManager<RealDisk> {
-    let owner = Owner {
-        cluster_id: "bench".to_owned(),
-        node_id: BrokerId::new(1),
-    };
-    let wiring = Wiring {
-        random: Box::new(|| 4),
-        events: Box::new(|_| ()),
-    };
-    let options = ManagerOptions::new(owner, vec![path.to_owned()]);
-    let config_of = |_: &_| LogConfig::default();
-    let opened = LogManager::open(&RealDisk, options, wiring, &config_of, &|_| {}, now());
-    opened.expect("it was made for this").manager
-}
+use crate::many::{now, open};
 
 /// Makes so many partitions with 64 KiB each: one by a manager, the others as copies of it.
 fn fill(path: &Path, count: i32) {

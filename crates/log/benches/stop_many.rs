@@ -2,43 +2,21 @@
 //! through. The peer makes as many records durable that were written to as many files: it syncs the
 //! file of each, one after the other, as whoever has one thread must.
 
+mod many;
+
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use criterion::{BatchSize, BenchmarkId, Criterion, SamplingMode, criterion_group, criterion_main};
-use klamm_io::{Clock, RealDisk, SystemClock};
-use klamm_log::{LogConfig, LogManager, ManagerOptions, NewPartition, Now, Owner, Wiring};
-use klamm_primitives::{BrokerEpoch, BrokerId, LeaderEpoch, PartitionIndex, TopicPartition};
+use klamm_io::RealDisk;
+use klamm_log::{LogConfig, LogManager, NewPartition};
+use klamm_primitives::{BrokerEpoch, LeaderEpoch, PartitionIndex, TopicPartition};
 use klamm_records::{
     BatchOptions, Codecs, RecordBatchBuilder, ValidBatch, ValidationRules, validate,
 };
 
-fn now() -> Now {
-    Now {
-        instant: SystemClock.now(),
-        unix_ms: SystemClock.unix_ms(),
-    }
-}
-
-fn open(path: &Path) -> LogManager<RealDisk> {
-    let owner = Owner {
-        cluster_id: "bench".to_owned(),
-        node_id: BrokerId::new(1),
-    };
-    let mut last = 0;
-    let wiring = Wiring {
-        random: Box::new(move || {
-            last += 1;
-            last
-        }),
-        events: Box::new(|_| ()),
-    };
-    let options = ManagerOptions::new(owner, vec![path.to_owned()]);
-    let config_of = |_: &_| LogConfig::default();
-    let opened = LogManager::open(&RealDisk, options, wiring, &config_of, &|_| {}, now());
-    opened.expect("it was made for this").manager
-}
+use crate::many::{now, open};
 
 /// Makes so many partitions without records.
 fn make(path: &Path, count: i32) {

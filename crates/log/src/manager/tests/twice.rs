@@ -36,6 +36,28 @@ fn make(
     manager.create_many(&new, BEGIN_MS)
 }
 
+/// They can be made, and what is flushed into them outlasts the loss of power.
+fn assert_kept(
+    bench: &Bench,
+    disk: &SimDisk,
+    manager: LogManager<SimDisk>,
+    partitions: &[TopicPartition],
+) {
+    for made in make(bench, &manager, partitions) {
+        let log = made.unwrap();
+        assert_eq!(log.topic_id(), Some(Uuid::ONE));
+        append(&log, 2);
+        log.lock().flush().unwrap();
+    }
+    assert!(bench.take_events().is_empty());
+    drop(manager);
+    let manager = bench.open(&disk.crash(Crash::PowerLossLosingAll));
+    assert_eq!(manager.len(), partitions.len());
+    for log in manager.all() {
+        assert_eq!(log.reader().offsets().log_end, Offset::new(2));
+    }
+}
+
 /// In `/a` no partition is opened for want of room, and its name is not taken back.
 fn fail_in_a(disk: &SimDisk, name_fails_with: DiskErrorKind) {
     let in_a = |it: &Path| it.starts_with("/a") && it.extension().is_some_and(|it| it == "log");
@@ -69,19 +91,7 @@ fn a_name_that_finds_no_room_to_be_taken_back_is_taken_back_by_the_next_call() {
             assert_eq!(refused, (count + 1) / 2);
         }
         disk.clear_faults();
-        for made in make(&bench, &manager, &partitions) {
-            let log = made.unwrap();
-            assert_eq!(log.topic_id(), Some(Uuid::ONE));
-            append(&log, 2);
-            log.lock().flush().unwrap();
-        }
-        assert!(bench.take_events().is_empty());
-        drop(manager);
-        let manager = bench.open(&disk.crash(Crash::PowerLossLosingAll));
-        assert_eq!(manager.len(), partitions.len());
-        for log in manager.all() {
-            assert_eq!(log.reader().offsets().log_end, Offset::new(2));
-        }
+        assert_kept(&bench, &disk, manager, &partitions);
     }
 }
 
@@ -112,18 +122,7 @@ fn nothing_is_written_under_a_name_that_may_not_be_durable() {
             refuse(true);
             assert!(exists(&disk, "/a/t-0"), "its name was not taken back");
             refuse(false);
-            for made in make(&bench, &manager, &partitions) {
-                let log = made.unwrap();
-                append(&log, 2);
-                log.lock().flush().unwrap();
-            }
-            assert!(bench.take_events().is_empty());
-            drop(manager);
-            let manager = bench.open(&disk.crash(Crash::PowerLossLosingAll));
-            assert_eq!(manager.len(), partitions.len());
-            for log in manager.all() {
-                assert_eq!(log.reader().offsets().log_end, Offset::new(2));
-            }
+            assert_kept(&bench, &disk, manager, &partitions);
         }
     }
 }
