@@ -38,6 +38,11 @@ pub struct ManagerOptions {
     /// `log.cleaner.enable`: logs with `compact` in their policy are somebody else's to compact
     /// and to let old segments go of; then only those go here that lie before the log start.
     pub has_cleaner: bool,
+    /// So many files of segments are kept open, over all partitions; for each more that is needed
+    /// another is closed, the one that was used least of late, once it is synced. `None` is without
+    /// bound. Files that are open for a moment come on top: of indexes, snapshots and directories, and
+    /// those that readers were given and have not sent yet.
+    pub open_files_max: Option<usize>,
 }
 
 impl ManagerOptions {
@@ -55,6 +60,7 @@ impl ManagerOptions {
             producer_expiry_interval: Duration::from_mins(10),
             file_delete_delay: Duration::from_mins(1),
             has_cleaner: true,
+            open_files_max: None,
         }
     }
 }
