@@ -38,6 +38,9 @@ pub struct ManagerOptions {
     /// `log.cleaner.enable`: logs with `compact` in their policy are somebody else's to compact
     /// and to let old segments go of; then only those go here that lie before the log start.
     pub has_cleaner: bool,
+    /// At most so many files of segments are open at a time, over all partitions; `None` is without
+    /// bound.
+    pub open_files_max: Option<usize>,
 }
 
 impl ManagerOptions {
@@ -55,6 +58,7 @@ impl ManagerOptions {
             producer_expiry_interval: Duration::from_mins(10),
             file_delete_delay: Duration::from_mins(1),
             has_cleaner: true,
+            open_files_max: None,
         }
     }
 }
