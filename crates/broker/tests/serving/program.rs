@@ -23,10 +23,23 @@ pub(crate) fn command() -> Command {
     command
 }
 
+/// The same, with a limit of files that it may have open, connections among them.
+pub(crate) fn command_within(files: u32) -> Command {
+    let mut command = Command::new("/bin/sh");
+    command.env_clear();
+    let line = format!("ulimit -n {files} && exec \"$0\" \"$@\"");
+    command.args(["-c", &line, env!("CARGO_BIN_EXE_klamm-broker")]);
+    command
+}
+
 impl Program {
     /// Starts it on a free port with its data in a directory, and waits until it serves.
     pub(crate) fn start(directory: &Path) -> Self {
-        let mut command = command();
+        Self::start_by(command(), directory)
+    }
+
+    /// The same, by a command that may have arguments already.
+    pub(crate) fn start_by(mut command: Command, directory: &Path) -> Self {
         command.args(["--set", "node.id=1"]);
         command.args(["--set", "listeners=PLAINTEXT://127.0.0.1:0"]);
         command.args(["--set", &format!("log.dirs={}", directory.display())]);
