@@ -18,7 +18,7 @@ use crate::producer_state::{
     Appended as ProducersAppended, Batch, Marker, Origin, ProducerStateError,
 };
 use crate::roll::Incoming;
-use crate::segment::SegmentError;
+use crate::segment::{NotWritten, SegmentError};
 use crate::transaction_index::AbortedTransaction;
 
 /// What an append did.
@@ -416,10 +416,10 @@ impl<D: Disk> Log<D> {
         };
         let position = match written {
             Ok(position) => position,
-            Err(error) => {
-                let taken_back = segment.unwrite().map_err(SegmentError::from);
-                self.or_fail(taken_back)?;
-                return Err(AppendError::NotWritten(error));
+            Err(NotWritten::AsItWas(error)) => return Err(AppendError::NotWritten(error)),
+            Err(NotWritten::InDoubt(error)) => {
+                self.fail();
+                return Err(AppendError::Failed(error.into()));
             }
         };
         let size = u32::try_from(incoming.size).expect("it is not above segment.bytes");

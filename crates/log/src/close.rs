@@ -11,6 +11,7 @@ use crate::flush::FlushError;
 use crate::log::{ChangeError, Condition, Log};
 use crate::names::{DirectoryName, Fate};
 use crate::segment::SegmentError;
+use crate::truncate::last_segment;
 
 impl<D: Disk> Log<D> {
     /// Writes what is only in memory, cuts the files to what they hold, and syncs everything:
@@ -133,6 +134,8 @@ impl<D: Disk> Log<D> {
             for segment in self.shared.segments.write().values_mut() {
                 *segment = Arc::new(segment.moved_to(renamed.clone()));
             }
+            // So that a process without descriptors has one to make the name durable by.
+            self.active.segment = last_segment(&self.shared);
             self.snapshots.set_directory(renamed.clone());
         }
         self.disk.sync_dir(&parent)?;

@@ -27,6 +27,7 @@ use crate::disk_failure::DiskFailure;
 use crate::log_event::{DirectoryWork, OfflineReason};
 use crate::meta_properties::MetaProperties;
 use crate::names::{DirectoryName, Fate};
+use crate::open_files::OpenFiles;
 use crate::small_file::SmallFileError;
 use crate::sync_queue::SyncQueue;
 
@@ -134,6 +135,7 @@ pub(crate) struct Surveyed {
 /// One of the directories that partitions are in.
 pub(crate) struct LogDirectory<D: Disk> {
     disk: D,
+    open_files: Arc<OpenFiles<D::File>>,
     path: PathBuf,
     id: Option<Uuid>,
     /// Held for a change of state alone; nothing else is locked under it.
@@ -169,6 +171,7 @@ impl<D: Disk> LogDirectory<D> {
     /// the directory has failed.
     pub(crate) fn claim(
         disk: D,
+        open_files: Arc<OpenFiles<D::File>>,
         path: PathBuf,
         owner: &Owner,
         random: &mut dyn FnMut() -> u128,
@@ -182,20 +185,33 @@ impl<D: Disk> LogDirectory<D> {
         };
         let id = Self::see_to_owner(&disk, &path, owner, random)?;
         let hold = Hold::Online(lock);
-        Ok(Self::new(disk, path, Some(id), hold))
+        Ok(Self::new(disk, open_files, path, Some(id), hold))
     }
 
     /// A directory that could not be taken.
-    pub(crate) fn offline(disk: D, path: PathBuf, reason: OfflineReason) -> Self {
-        let directory = Self::new(disk, path, None, Hold::Offline(reason, None));
+    pub(crate) fn offline(
+        disk: D,
+        open_files: Arc<OpenFiles<D::File>>,
+        path: PathBuf,
+        reason: OfflineReason,
+    ) -> Self {
+        let hold = Hold::Offline(reason, None);
+        let directory = Self::new(disk, open_files, path, None, hold);
         directory.syncs.abandon();
         directory
     }
 
-    fn new(disk: D, path: PathBuf, id: Option<Uuid>, hold: Hold<D>) -> Self {
+    fn new(
+        disk: D,
+        open_files: Arc<OpenFiles<D::File>>,
+        path: PathBuf,
+        id: Option<Uuid>,
+        hold: Hold<D>,
+    ) -> Self {
         Self {
             checkpoints: DirectoryCheckpoints::new(disk.clone(), path.clone()),
             disk,
+            open_files,
             path,
             id,
             hold: Mutex::new(hold),
@@ -242,6 +258,11 @@ impl<D: Disk> LogDirectory<D> {
 
     pub(crate) fn disk(&self) -> &D {
         &self.disk
+    }
+
+    /// What keeps segments' files open, here and in the other directories.
+    pub(crate) fn open_files(&self) -> &Arc<OpenFiles<D::File>> {
+        &self.open_files
     }
 
     pub(crate) fn checkpoints(&self) -> &DirectoryCheckpoints<D> {

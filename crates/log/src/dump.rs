@@ -170,7 +170,7 @@ impl<D: Disk> Dump<'_, D> {
         })?;
         let mut codecs = Codecs::default();
         let mut sound = Sound::Yes;
-        let mut scan = Scan::new(&file, 0, size);
+        let mut scan = Scan::new(file, 0, size);
         writeln!(out, "base offset {}", self.name.offset)?;
         loop {
             let scanned = match scan.next() {

@@ -3,7 +3,8 @@
 //! What the offset index and the time index have in common. The newest entries wait in memory
 //! until some 4 KiB of them are there, and the file is made when they are first written: a
 //! segment that is idle or small costs neither a file nor a page. Losing them loses nothing,
-//! since recovery rebuilds the index of every segment that was not synced.
+//! since recovery rebuilds the index of every segment that was not synced. The file is opened for
+//! each use and closed after it: one in some 2 MiB of log, and one a look-up.
 //!
 //! While it is appended to, the file has its full size, the rest zeros that take no space, as
 //! Apache Kafka keeps it; [`EntryFile::trim`] cuts it to its entries.
@@ -13,6 +14,7 @@ use std::path::{Path, PathBuf};
 use klamm_io::{Disk, DiskError, DiskErrorKind, DiskFile, OpenMode};
 
 use crate::disk_failure::DiskFailure;
+use crate::flush::sync_file;
 
 /// Bytes of entries that wait in memory, and the most that one look-up reads at once.
 const CHUNK_LEN: usize = 4096;
@@ -24,8 +26,8 @@ const CAPACITY_MIN: u64 = 2;
 pub(crate) struct EntryFile<D: Disk, const N: usize> {
     disk: D,
     path: PathBuf,
-    /// Opened when first needed.
-    file: Option<D::File>,
+    /// Whether there is a file.
+    is_there: bool,
     /// Entries that the file holds.
     written: u64,
     /// Entries behind those, not written yet.
@@ -34,8 +36,6 @@ pub(crate) struct EntryFile<D: Disk, const N: usize> {
     capacity: u64,
     /// Length of the file, beyond its entries while it is appended to.
     file_len: u64,
-    /// Whether there was a file when this was opened.
-    was_there: bool,
     /// Whether the file was changed and not synced since.
     is_dirty: bool,
 }
@@ -55,11 +55,10 @@ impl<D: Disk, const N: usize> EntryFile<D, N> {
         };
         let file_len = found.unwrap_or(0);
         Ok(Self {
-            was_there: found.is_some(),
+            is_there: found.is_some(),
             is_dirty: false,
             disk,
             path,
-            file: None,
             written: file_len / Self::ENTRY_LEN,
             tail: Vec::new(),
             capacity: (bytes_max / Self::ENTRY_LEN).max(CAPACITY_MIN),
@@ -71,14 +70,9 @@ impl<D: Disk, const N: usize> EntryFile<D, N> {
         &self.path
     }
 
-    /// Whether there was a file when this was opened.
-    pub(crate) fn was_there(&self) -> bool {
-        self.was_there
-    }
-
     /// Whether there is a file.
     pub(crate) fn has_file(&self) -> bool {
-        self.was_there || self.file.is_some() || self.file_len > 0
+        self.is_there
     }
 
     /// Whether the file was changed and not synced since.
@@ -95,11 +89,6 @@ impl<D: Disk, const N: usize> EntryFile<D, N> {
     /// behind those of the file.
     pub(crate) fn differs_from_file(&self) -> bool {
         !self.tail.is_empty() || self.file_len != self.written * Self::ENTRY_LEN
-    }
-
-    /// Closes the file. It is opened when it is needed next.
-    pub(crate) fn close_file(&mut self) {
-        self.file = None;
     }
 
     /// Says that the file has another name by now.
@@ -150,9 +139,14 @@ impl<D: Disk, const N: usize> EntryFile<D, N> {
             let in_tail = usize::try_from(in_tail).expect("the tail is in memory");
             return Ok(Some(self.tail[in_tail]));
         }
+        let file = self.disk.open(&self.path, OpenMode::Read)?;
+        Ok(Some(Self::read_entry(&file, index)?))
+    }
+
+    fn read_entry(file: &D::File, index: u64) -> Result<[u8; N], DiskError> {
         let mut entry = [0; N];
-        self.with_file(|file| file.read_exact_at(&mut entry, index * Self::ENTRY_LEN))?;
-        Ok(Some(entry))
+        file.read_exact_at(&mut entry, index * Self::ENTRY_LEN)?;
+        Ok(entry)
     }
 
     /// The last entry.
@@ -172,23 +166,23 @@ impl<D: Disk, const N: usize> EntryFile<D, N> {
             let in_tail = self.tail.partition_point(before);
             return Ok(self.written + in_tail as u64);
         }
+        if self.written == 0 {
+            return Ok(0);
+        }
+        let file = self.disk.open(&self.path, OpenMode::Read)?;
         // Halve by single reads until the rest fits into one.
         let (mut low, mut high) = (0, self.written);
         while high - low > Self::CHUNK_ENTRIES as u64 {
             let middle = low + (high - low) / 2;
-            let entry = self.get(middle)?.expect("the middle lies inside");
-            if before(&entry) {
+            if before(&Self::read_entry(&file, middle)?) {
                 low = middle + 1;
             } else {
                 high = middle;
             }
         }
-        if low == high {
-            return Ok(low);
-        }
         let count = usize::try_from(high - low).expect("at most a chunk");
         let mut chunk = vec![[0; N]; count];
-        self.with_file(|file| file.read_exact_at(chunk.as_flattened_mut(), low * Self::ENTRY_LEN))?;
+        file.read_exact_at(chunk.as_flattened_mut(), low * Self::ENTRY_LEN)?;
         Ok(low + chunk.partition_point(before) as u64)
     }
 
@@ -202,10 +196,9 @@ impl<D: Disk, const N: usize> EntryFile<D, N> {
         }
         let full = self.file_len;
         self.is_dirty = true;
-        self.with_open_file(|file| {
-            file.set_len(len * Self::ENTRY_LEN)?;
-            file.set_len(full)
-        })?;
+        let file = self.open_or_make()?;
+        file.set_len(len * Self::ENTRY_LEN)?;
+        file.set_len(full)?;
         self.tail.clear();
         self.written = len;
         Ok(())
@@ -218,17 +211,12 @@ impl<D: Disk, const N: usize> EntryFile<D, N> {
         }
         let full = self.capacity * Self::ENTRY_LEN;
         let position = self.written * Self::ENTRY_LEN;
-        let grow = self.file_len < full;
-        let tail = std::mem::take(&mut self.tail);
         self.is_dirty = true;
-        let written = self.with_open_file(|file| {
-            if grow {
-                file.set_len(full)?;
-            }
-            file.write_all_at(tail.as_flattened(), position)
-        });
-        self.tail = tail;
-        written?;
+        let file = self.open_or_make()?;
+        if self.file_len < full {
+            file.set_len(full)?;
+        }
+        file.write_all_at(self.tail.as_flattened(), position)?;
         self.file_len = self.file_len.max(full);
         self.written += self.tail.len() as u64;
         self.tail.clear();
@@ -241,53 +229,28 @@ impl<D: Disk, const N: usize> EntryFile<D, N> {
         if !self.is_dirty {
             return Ok(());
         }
-        match &self.file {
-            Some(file) => file.sync_data()?,
-            // Cutting it let go of it.
-            None => match self.disk.open(&self.path, OpenMode::ReadWrite) {
-                Ok(file) => file.sync_data()?,
-                Err(error) if error.kind() == DiskErrorKind::NotFound => {}
-                Err(error) => return Err(error),
-            },
-        }
+        sync_file(&self.disk, &self.path)?;
         self.is_dirty = false;
         Ok(())
     }
 
-    /// Writes what waits and cuts the file to its entries, making it if need be. Then lets go of
-    /// it.
+    /// Writes what waits and cuts the file to its entries, making it if need be.
     pub(crate) fn trim(&mut self) -> Result<(), DiskError> {
         self.write()?;
         let len = self.written * Self::ENTRY_LEN;
-        if self.file.is_some() || self.file_len != len || len == 0 {
+        if self.file_len != len || !self.is_there {
             self.is_dirty = true;
-            self.with_open_file(|file| file.set_len(len))?;
+            self.open_or_make()?.set_len(len)?;
             self.file_len = len;
         }
-        self.file = None;
         self.tail = Vec::new();
         Ok(())
     }
 
-    fn with_open_file(
-        &mut self,
-        act: impl FnOnce(&D::File) -> Result<(), DiskError>,
-    ) -> Result<(), DiskError> {
-        if self.file.is_none() {
-            self.file = Some(self.disk.open(&self.path, OpenMode::OpenOrCreate)?);
-        }
-        act(self.file.as_ref().expect("opened above"))
-    }
-
-    /// Reads through the open file, or opens it for this one time: an index that is only read
-    /// holds no descriptor.
-    fn with_file(
-        &self,
-        act: impl FnOnce(&D::File) -> Result<(), DiskError>,
-    ) -> Result<(), DiskError> {
-        match &self.file {
-            Some(file) => act(file),
-            None => act(&self.disk.open(&self.path, OpenMode::Read)?),
-        }
+    /// The file, to be changed.
+    fn open_or_make(&mut self) -> Result<D::File, DiskError> {
+        let file = self.disk.open(&self.path, OpenMode::OpenOrCreate)?;
+        self.is_there = true;
+        Ok(file)
     }
 }

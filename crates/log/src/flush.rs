@@ -70,8 +70,7 @@ impl<D: Disk> Flush<D> {
             last.sync_log()?;
         }
         for (_, path) in &self.snapshots {
-            let synced = self.disk.open(path, OpenMode::ReadWrite);
-            or_gone(synced.and_then(|file| file.sync_data()))?;
+            sync_file(&self.disk, path)?;
         }
         self.syncs.sync_names(&self.disk, &self.directory)
     }
@@ -118,6 +117,12 @@ impl Syncs {
         self.names_durable.fetch_max(made, Ordering::AcqRel);
         Ok(())
     }
+}
+
+/// Makes a file durable that nobody has open. One that is not there is fine.
+pub(crate) fn sync_file<D: Disk>(disk: &D, path: &Path) -> Result<(), DiskError> {
+    let file = disk.open(path, OpenMode::ReadWrite);
+    or_gone(file.and_then(|file| file.sync_data()))
 }
 
 fn or_gone(result: Result<(), DiskError>) -> Result<(), DiskError> {

@@ -51,6 +51,7 @@ mod flush;
 mod log;
 mod offset_for_timestamp;
 mod open;
+mod open_files;
 mod read;
 mod recover;
 mod recovery;

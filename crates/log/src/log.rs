@@ -20,10 +20,11 @@ use crate::damage::Told;
 use crate::disk_failure::DiskFailure;
 use crate::flush::Syncs;
 use crate::leader_epochs::{EpochEnd, EpochStart, LeaderEpochs};
+use crate::open_files::OpenFiles;
 use crate::producer_state::{ProducerStates, SnapshotFiles};
 use crate::read::LogReader;
 use crate::roll::Active;
-use crate::segment::{Segment, SegmentError};
+use crate::segment::{Home, Segment, SegmentError};
 
 /// The log of one partition.
 ///
@@ -38,6 +39,7 @@ pub struct Log<D: Disk> {
     pub(crate) disk: D,
     pub(crate) directory: PathBuf,
     pub(crate) config: LogConfig,
+    pub(crate) open_files: Arc<OpenFiles<D::File>>,
     pub(crate) shared: Arc<Shared<D>>,
     pub(crate) active: Active<D>,
     pub(crate) producers: ProducerStates,
@@ -268,6 +270,12 @@ impl<D: Disk> Log<D> {
             self.has_begun_epoch = false;
         }
         Ok(())
+    }
+
+    /// What a segment of this log is made with.
+    pub(crate) fn home(&self) -> Home<D> {
+        let (disk, directory) = (self.disk.clone(), self.directory.clone());
+        Home::new(disk, directory, &self.config, &self.open_files)
     }
 
     pub(crate) fn check_available(&self) -> Result<(), Unavailable> {

@@ -80,11 +80,6 @@ impl<D: Disk> OffsetIndex<D> {
         }
     }
 
-    /// Whether there was a file when this was opened.
-    pub(crate) fn was_there(&self) -> bool {
-        self.entries.was_there()
-    }
-
     /// The last entry.
     pub(crate) fn last(&self) -> Option<OffsetPosition> {
         self.last
@@ -195,7 +190,7 @@ impl<D: Disk> OffsetIndex<D> {
         self.entries.sync()
     }
 
-    /// Cuts the file to its entries and lets go of it: the segment is no longer appended to.
+    /// Cuts the file to its entries: the segment is no longer appended to.
     pub(crate) fn trim(&mut self) -> Result<(), DiskError> {
         self.entries.trim()
     }

@@ -20,13 +20,14 @@ use crate::flush::Syncs;
 use crate::index_error::IndexError;
 use crate::log::{Condition, Log, Shared, millis};
 use crate::names::{FileContent, FileName, Transit};
+use crate::open_files::OpenFiles;
 use crate::producer_state::{ProducerStates, SnapshotFiles};
 use crate::recover::{Cut, Saved};
 use crate::recovery::Recovery;
 use crate::replay::{Replay, replay};
 use crate::roll::Active;
 use crate::scan::{Scan, ScanError};
-use crate::segment::{Segment, SegmentError};
+use crate::segment::{Home, Segment, SegmentError};
 use crate::small_file::SmallFileError;
 use crate::transaction_index::TransactionIndex;
 
@@ -158,13 +159,15 @@ impl<D: Disk> Log<D> {
         options: &OpenOptions,
     ) -> Result<(Self, Opening), OpenError> {
         let go_on = || ControlFlow::Continue(());
-        Self::open_telling(disk, directory, config, options, &go_on)
+        let open_files = OpenFiles::new(None);
+        Self::open_telling(disk, open_files, directory, config, options, &go_on)
     }
 
-    /// As [`Log::open`]; `recovered` is called after each segment that was read through, and may end
-    /// it there ([`OpenError::Stopped`]).
+    /// As [`Log::open`], with segments among those `open_files`; `recovered` is called after each
+    /// segment that was read through, and may end it there ([`OpenError::Stopped`]).
     pub(crate) fn open_telling(
         disk: D,
+        open_files: Arc<OpenFiles<D::File>>,
         directory: PathBuf,
         config: LogConfig,
         options: &OpenOptions,
@@ -180,6 +183,7 @@ impl<D: Disk> Log<D> {
         let mut opener = Opener {
             names,
             disk,
+            open_files,
             directory,
             config,
             options: *options,
@@ -202,6 +206,7 @@ fn list<D: Disk>(disk: &D, directory: &Path) -> Result<Vec<FileName>, DiskError>
 
 struct Opener<D: Disk> {
     disk: D,
+    open_files: Arc<OpenFiles<D::File>>,
     directory: PathBuf,
     config: LogConfig,
     options: OpenOptions,
@@ -287,7 +292,7 @@ impl<D: Disk> Opener<D> {
         use klamm_io::{DiskFile as _, OpenMode};
         let file = self.disk.open(&self.path(name), OpenMode::Read)?;
         let len = self.file_len(name, file.metadata()?.len)?;
-        let mut scan = crate::scan::Scan::new(&file, 0, len);
+        let mut scan = crate::scan::Scan::new(file, 0, len);
         let mut end = name.offset + 1;
         while let Some(batch) = scan.next()? {
             end = batch.last_offset + 1;
@@ -380,6 +385,7 @@ impl<D: Disk> Opener<D> {
         };
         let mut log = Log {
             disk: self.disk.clone(),
+            open_files: self.open_files.clone(),
             directory: self.directory.clone(),
             config: self.config.clone(),
             shared: Arc::new(Shared {
@@ -483,13 +489,8 @@ impl<D: Disk> Opener<D> {
             .filter(|it| it.content == FileContent::Log)
         {
             let len = self.disk.metadata(&self.path(*name))?.len;
-            let segment = Segment::new(
-                self.disk.clone(),
-                self.directory.clone(),
-                name.offset,
-                self.config.index_bytes,
-                self.file_len(*name, len)?,
-            );
+            let size = self.file_len(*name, len)?;
+            let segment = Segment::new(self.home(), name.offset, size);
             segments.insert(name.offset, Arc::new(segment));
         }
         if segments.is_empty() {
@@ -503,13 +504,13 @@ impl<D: Disk> Opener<D> {
     fn create_segment(&mut self, base_offset: Offset) -> Result<Segment<D>, OpenError> {
         self.created_segment = true;
         let config = &self.config;
-        Ok(Segment::create(
-            self.disk.clone(),
-            self.directory.clone(),
-            base_offset,
-            config.index_bytes,
-            config.preallocate.then_some(config.segment_bytes),
-        )?)
+        let preallocated = config.preallocate.then_some(config.segment_bytes);
+        Ok(Segment::create(self.home(), base_offset, preallocated)?)
+    }
+
+    fn home(&self) -> Home<D> {
+        let (disk, directory) = (self.disk.clone(), self.directory.clone());
+        Home::new(disk, directory, &self.config, &self.open_files)
     }
 }
 
@@ -549,7 +550,7 @@ fn end_of_segment<D: Disk>(last: &Segment<D>) -> Result<Place, SegmentError> {
     if last.size() > 0 {
         let near = last.position_near_end()?;
         let file = last.open_anew()?;
-        let mut scan = Scan::new(&file, near, last.size());
+        let mut scan = Scan::new(file, near, last.size());
         while let Some(batch) = scan.next()? {
             offset = batch.last_offset + 1;
         }

@@ -51,7 +51,8 @@ impl<D: Disk> LogDirectory<D> {
     ) -> Result<(Arc<PartitionLog<D>>, Opening), OpenError> {
         let (disk, path) = (self.disk().clone(), self.path_of(partition));
         let topic_id = partition_metadata::read(&disk, &path)?;
-        let (log, opening) = Log::open_telling(disk, path, config, options, recovered)?;
+        let open_files = self.open_files().clone();
+        let (log, opening) = Log::open_telling(disk, open_files, path, config, options, recovered)?;
         if opening.segments_recovered > 0 {
             let (segments, log_end_offset) = (opening.segments_recovered, log.log_end_offset());
             info!(%partition, segments, %log_end_offset, "log recovered");

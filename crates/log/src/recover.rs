@@ -154,7 +154,7 @@ pub(crate) fn recover<D: Disk>(
 /// The next batch, if it is whole and good in every respect, or at least durable; and whether its
 /// checksum is right.
 fn next_good<F: DiskFile, D: Disk<File = F>>(
-    scan: &mut Scan<'_, F>,
+    scan: &mut Scan<F>,
     segment: &Segment<D>,
     expected: Offset,
     durable: Offset,

@@ -307,13 +307,8 @@ impl<D: Disk> Recovery<'_, D> {
             let path = self.directory.join(plain.to_string());
             self.disk.rename(&unfinished, &path)?;
             self.disk.sync_dir(self.directory)?;
-            let split = Segment::new(
-                self.disk.clone(),
-                self.directory.to_owned(),
-                first,
-                self.config.index_bytes,
-                segment.size() - position,
-            );
+            let size = segment.size() - position;
+            let split = Segment::new(segment.home().clone(), first, size);
             self.segments.insert(first, Arc::new(split));
         }
         Ok(())
@@ -326,7 +321,7 @@ impl<D: Disk> Recovery<'_, D> {
         for lost in all_lost.values().rev() {
             let path = lost.path(FileContent::Log);
             let file = lost.open_anew()?;
-            let mut scan = Scan::new(&file, 0, lost.size());
+            let mut scan = Scan::new(file, 0, lost.size());
             let found = scan.find_good(0, &wanted(lost, Offset::ZERO..Offset::ZERO))?;
             warn!(path = %path.display(), bytes = lost.size(), end_offset = %log_end,
                 "segment behind the end of the log, removing it");

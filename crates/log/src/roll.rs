@@ -273,13 +273,8 @@ impl<D: Disk> Log<D> {
         base_offset: Offset,
     ) -> Result<Segment<D>, ChangeError> {
         let config = &self.config;
-        let segment = Segment::create(
-            self.disk.clone(),
-            self.directory.clone(),
-            base_offset,
-            config.index_bytes,
-            config.preallocate.then_some(config.segment_bytes),
-        )?;
+        let preallocated = config.preallocate.then_some(config.segment_bytes);
+        let segment = Segment::create(self.home(), base_offset, preallocated)?;
         self.syncs.made_a_name();
         Ok(segment)
     }

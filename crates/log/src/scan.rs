@@ -132,8 +132,8 @@ pub enum BatchFault {
 }
 
 /// A walk through the batches between two positions of a file.
-pub(crate) struct Scan<'a, F> {
-    file: &'a F,
+pub(crate) struct Scan<F> {
+    file: F,
     position: u32,
     end: u32,
     chunk: Vec<u8>,
@@ -143,9 +143,9 @@ pub(crate) struct Scan<'a, F> {
     crc_chunk: Vec<u8>,
 }
 
-impl<'a, F: DiskFile> Scan<'a, F> {
+impl<F: DiskFile> Scan<F> {
     /// Begins at a batch's position; nothing at or behind `end` is read.
-    pub(crate) fn new(file: &'a F, position: u32, end: u32) -> Self {
+    pub(crate) fn new(file: F, position: u32, end: u32) -> Self {
         Self {
             file,
             position,

@@ -1,7 +1,9 @@
 //! [`Segment`]: one stretch of a log, as a file of batches and the indexes beside it.
 //!
-//! Shared by the log, which appends to the last segment, and by its readers. The file and the
-//! indexes are opened when first needed, so that a segment that nobody reads costs no descriptor.
+//! Shared by the log, which appends to the last segment, and by its readers. The file is opened when
+//! it is needed, and stays so as [`OpenFiles`] has it; those of the indexes are opened for each use.
+//! So a segment that nobody reads costs no descriptor, and many that are read no more than there may
+//! be.
 
 mod indexes;
 mod look_up;
@@ -21,19 +23,47 @@ use parking_lot::Mutex;
 
 pub(crate) use self::indexes::Indexes;
 use self::marks::Marks;
+use crate::config::LogConfig;
+use crate::flush::sync_file;
 use crate::index_error::IndexError;
 use crate::names::{FileContent, FileName, Transit};
+use crate::open_files::{HeldFile, OpenFiles};
 use crate::scan::{Scan, ScanError};
 use crate::time_index::TimestampOffset;
-use crate::transaction_index::{AbortedTransaction, Search, sync_file};
+use crate::transaction_index::{AbortedTransaction, Search};
+
+/// What the segments of a log have in common.
+#[derive(Clone)]
+pub(crate) struct Home<D: Disk> {
+    disk: D,
+    directory: PathBuf,
+    /// `segment.index.bytes`.
+    index_bytes: u32,
+    open_files: Arc<OpenFiles<D::File>>,
+}
+
+impl<D: Disk> Home<D> {
+    pub(crate) fn new(
+        disk: D,
+        directory: PathBuf,
+        config: &LogConfig,
+        open_files: &Arc<OpenFiles<D::File>>,
+    ) -> Self {
+        Self {
+            disk,
+            directory,
+            index_bytes: config.index_bytes,
+            open_files: open_files.clone(),
+        }
+    }
+}
 
 /// One segment of a log.
 pub(crate) struct Segment<D: Disk> {
-    disk: D,
-    directory: PathBuf,
+    home: Home<D>,
     base_offset: Offset,
-    index_bytes: u32,
-    file: OnceLock<D::File>,
+    /// There once the file was needed.
+    file: OnceLock<Arc<HeldFile<D::File>>>,
     /// Bytes of whole batches. Raised after they are written, so that whoever reads this size
     /// finds them.
     size: AtomicU32,
@@ -52,18 +82,10 @@ pub(crate) struct Segment<D: Disk> {
 
 impl<D: Disk> Segment<D> {
     /// A segment whose file is there, or will be made by [`Segment::create`].
-    pub(crate) fn new(
-        disk: D,
-        directory: PathBuf,
-        base_offset: Offset,
-        index_bytes: u32,
-        size: u32,
-    ) -> Self {
+    pub(crate) fn new(home: Home<D>, base_offset: Offset, size: u32) -> Self {
         Self {
-            disk,
-            directory,
+            home,
             base_offset,
-            index_bytes,
             file: OnceLock::new(),
             size: AtomicU32::new(size),
             indexes: Mutex::new(None),
@@ -76,43 +98,47 @@ impl<D: Disk> Segment<D> {
     /// Makes the file of a new, empty segment. Left-overs of its name are removed first, and where
     /// it fails none is left.
     pub(crate) fn create(
-        disk: D,
-        directory: PathBuf,
+        home: Home<D>,
         base_offset: Offset,
-        index_bytes: u32,
         preallocated: Option<u32>,
     ) -> Result<Self, SegmentError> {
-        let segment = Self::new(disk, directory, base_offset, index_bytes, 0);
+        let segment = Self::new(home, base_offset, 0);
         for content in FileContent::OF_A_SEGMENT {
             segment.remove_file(&segment.path(content))?;
         }
         let path = segment.path(FileContent::Log);
-        let file = segment.disk.open(&path, OpenMode::CreateNew)?;
-        let filled = segment.fill_in(file, preallocated);
+        let made = || segment.home.disk.open(&path, OpenMode::CreateNew);
+        let file = segment.held().get(made)?;
+        let filled = segment.fill_in(&file, preallocated);
         if filled.is_err() {
             segment.remove_file(&path)?;
         }
         filled.map(|()| segment)
     }
 
-    fn fill_in(&self, file: D::File, preallocated: Option<u32>) -> Result<(), SegmentError> {
+    fn fill_in(&self, file: &D::File, preallocated: Option<u32>) -> Result<(), SegmentError> {
         if let Some(len) = preallocated {
             file.allocate(u64::from(len))?;
         }
         // None of them has a file, which no later opening needs to find out.
         *self.indexes.lock() = Some(self.read_indexes()?);
-        self.keep(file);
         Ok(())
     }
 
     /// The same segment in a directory of another name, with no file open.
     pub(crate) fn moved_to(&self, directory: PathBuf) -> Self {
-        let (base_offset, index_bytes) = (self.base_offset, self.index_bytes);
-        let disk = self.disk.clone();
-        Self {
+        let home = Home {
+            directory,
+            ..self.home.clone()
+        };
+        let moved = Self {
             marks: self.marks.clone(),
-            ..Self::new(disk, directory, base_offset, index_bytes, self.size())
+            ..Self::new(home, self.base_offset, self.size())
+        };
+        if self.file.get().is_some_and(|file| file.owes_sync()) {
+            moved.marks.owes_log_sync.set(true);
         }
+        moved
     }
 
     /// The same segment with no file open: who needs it next opens it. What is not synced yet is not
@@ -124,15 +150,15 @@ impl<D: Disk> Segment<D> {
         if open.as_ref().is_some_and(Indexes::is_dirty) {
             self.marks.owes_index_sync.set(true);
         }
-        let fresh = self.moved_to(self.directory.clone());
-        *fresh.indexes.lock() = open.and_then(|open| open.closed(self.size() == 0));
+        let fresh = self.moved_to(self.home.directory.clone());
+        *fresh.indexes.lock() = open.and_then(|open| open.if_needed(self.size() == 0));
         *fresh.largest.lock() = *self.largest.lock();
         fresh
     }
 
     /// Whether the file of batches is open.
     pub(crate) fn holds_file(&self) -> bool {
-        self.file.get().is_some()
+        self.file.get().is_some_and(|file| file.is_open())
     }
 
     /// Whether a file is open, or may be.
@@ -146,7 +172,7 @@ impl<D: Disk> Segment<D> {
         if self.is_open() {
             return self.clone();
         }
-        Arc::new(self.moved_to(self.directory.clone()))
+        Arc::new(self.moved_to(self.home.directory.clone()))
     }
 
     /// Says that nothing of the segment is known to be durable.
@@ -176,36 +202,56 @@ impl<D: Disk> Segment<D> {
         if self.is_retired.load(Ordering::Acquire) {
             name = name.in_transit(Transit::Deleted);
         }
-        self.directory.join(name.to_string())
+        self.home.directory.join(name.to_string())
     }
 
-    /// The file of batches.
-    pub(crate) fn file(&self) -> Result<&D::File, DiskError> {
-        if let Some(file) = self.file.get() {
-            return Ok(file);
-        }
-        let file = self
-            .disk
-            .open(&self.path(FileContent::Log), OpenMode::ReadWrite)?;
-        Ok(self.keep(file))
+    /// What it has in common with the other segments of its log.
+    pub(crate) fn home(&self) -> &Home<D> {
+        &self.home
+    }
+
+    /// The file of batches, for reading.
+    pub(crate) fn file(&self) -> Result<D::File, DiskError> {
+        self.held().get(|| self.open())
+    }
+
+    fn held(&self) -> &Arc<HeldFile<D::File>> {
+        self.file.get_or_init(|| self.home.open_files.closed_file())
+    }
+
+    fn open(&self) -> Result<D::File, DiskError> {
+        let path = self.path(FileContent::Log);
+        self.home.disk.open(&path, OpenMode::ReadWrite)
     }
 
     /// The file of batches, for reading, and not kept open.
     pub(crate) fn open_anew(&self) -> Result<D::File, DiskError> {
-        self.disk.open(&self.path(FileContent::Log), OpenMode::Read)
+        self.home
+            .disk
+            .open(&self.path(FileContent::Log), OpenMode::Read)
     }
 
-    fn keep(&self, file: D::File) -> &D::File {
-        self.file.get_or_init(|| file)
-    }
-
-    /// Writes pieces of `len` bytes behind the batches, and returns where. The size is raised by
+    /// Writes pieces behind the batches, and returns where. The size is raised by
     /// [`Segment::written`].
-    pub(crate) fn write(&self, pieces: &[IoSlice<'_>]) -> Result<u32, DiskError> {
+    pub(crate) fn write(&self, pieces: &[IoSlice<'_>]) -> Result<u32, NotWritten> {
         let position = self.size();
-        self.file()?
-            .write_all_vectored_at(pieces, u64::from(position))?;
-        Ok(position)
+        let at = u64::from(position);
+        let mut taken_back = Ok(());
+        let written = self.held().write(
+            || self.open(),
+            |file| {
+                let written = file.write_all_vectored_at(pieces, at);
+                if written.is_err() {
+                    taken_back = file.set_len(at);
+                }
+                written
+            },
+        );
+        match (written, taken_back) {
+            (_, Err(error)) => Err(NotWritten::InDoubt(error)),
+            (Err(error), _) => Err(NotWritten::AsItWas(error)),
+            (Ok(()), _) => Ok(position),
+        }
     }
 
     /// Says that batches up to this position are written.
@@ -213,17 +259,8 @@ impl<D: Disk> Segment<D> {
         self.size.store(size, Ordering::Release);
     }
 
-    /// Takes back what a failed write may have left behind the batches: nothing, if the file
-    /// could not be opened for it.
-    pub(crate) fn unwrite(&self) -> Result<(), DiskError> {
-        match self.file.get() {
-            Some(file) => file.set_len(u64::from(self.size())),
-            None => Ok(()),
-        }
-    }
-
     /// A walk through the batches from a position on.
-    pub(crate) fn scan(&self, position: u32) -> Result<Scan<'_, D::File>, DiskError> {
+    pub(crate) fn scan(&self, position: u32) -> Result<Scan<D::File>, DiskError> {
         Ok(Scan::new(self.file()?, position, self.size()))
     }
 
@@ -284,24 +321,29 @@ impl<D: Disk> Segment<D> {
     pub(crate) fn cut(&self, position: u32) -> Result<(), DiskError> {
         self.marks.is_sealed.set(false);
         *self.largest.lock() = None;
-        let file = self.file()?;
+        let len = self.file()?.metadata()?.len;
         // Readers first: what they see is a size of whole batches throughout.
         self.size.store(position, Ordering::Release);
-        if file.metadata()?.len == u64::from(position) {
+        if len == u64::from(position) {
             return Ok(());
         }
-        file.set_len(u64::from(position))?;
-        file.sync_data()
+        self.set_len(position)?;
+        self.held().sync().map(drop)
+    }
+
+    fn set_len(&self, len: u32) -> Result<(), DiskError> {
+        let set = |file: &D::File| file.set_len(u64::from(len));
+        self.held().write(|| self.open(), set)
     }
 
     /// Makes the batches durable that were written before.
     pub(crate) fn sync_log(&self) -> Result<(), DiskError> {
-        match self.file.get() {
-            Some(file) => file.sync_data()?,
-            None if self.marks.owes_log_sync.get() => {
-                sync_file(&self.disk, &self.path(FileContent::Log))?;
-            }
-            None => return Ok(()),
+        let is_synced = match self.file.get() {
+            Some(file) => file.sync()?,
+            None => false,
+        };
+        if !is_synced && self.marks.owes_log_sync.get() {
+            sync_file(&self.home.disk, &self.path(FileContent::Log))?;
         }
         self.marks.owes_log_sync.set(false);
         Ok(())
@@ -318,7 +360,7 @@ impl<D: Disk> Segment<D> {
             } else if self.marks.owes_index_sync.get() {
                 for content in FileContent::OF_A_SEGMENT {
                     if content != FileContent::Log {
-                        sync_file(&self.disk, &self.path(content))?;
+                        sync_file(&self.home.disk, &self.path(content))?;
                     }
                 }
             }
@@ -354,17 +396,19 @@ impl<D: Disk> Segment<D> {
 
     /// Cuts off space that was reserved behind the batches.
     pub(crate) fn cut_off_reserved(&self) -> Result<(), DiskError> {
-        if let Some(file) = self.file.get()
-            && file.metadata()?.len != u64::from(self.size())
-        {
-            file.set_len(u64::from(self.size()))?;
+        if self.file.get().is_some() {
+            let path = self.path(FileContent::Log);
+            if self.home.disk.metadata(&path)?.len != u64::from(self.size()) {
+                self.set_len(self.size())?;
+            }
         }
         Ok(())
     }
 
-    /// Opens the file for those who will read on when it has another name. A file that is gone is
-    /// fine.
+    /// Opens the file for those who will read on when it has another name, and keeps it open. A file
+    /// that is gone is fine.
     pub(crate) fn hold_open(&self) -> Result<(), DiskError> {
+        self.held().keep_open();
         match self.file() {
             Err(error) if error.kind() != DiskErrorKind::NotFound => Err(error),
             _ => Ok(()),
@@ -379,10 +423,10 @@ impl<D: Disk> Segment<D> {
         let mut retired = Vec::new();
         for content in FileContent::OF_A_SEGMENT {
             let name = FileName::new(self.base_offset, content);
-            let from = self.directory.join(name.to_string());
+            let from = self.home.directory.join(name.to_string());
             let to = name.in_transit(Transit::Deleted).to_string();
-            let to = self.directory.join(to);
-            match self.disk.rename(&from, &to) {
+            let to = self.home.directory.join(to);
+            match self.home.disk.rename(&from, &to) {
                 Ok(()) => retired.push(to),
                 Err(error) if error.kind() == DiskErrorKind::NotFound => {}
                 Err(error) => return Err(error),
@@ -407,11 +451,19 @@ impl<D: Disk> Segment<D> {
     }
 
     fn remove_file(&self, path: &Path) -> Result<(), DiskError> {
-        match self.disk.remove_file(path) {
+        match self.home.disk.remove_file(path) {
             Err(error) if error.kind() != DiskErrorKind::NotFound => Err(error),
             _ => Ok(()),
         }
     }
+}
+
+/// Batches could not be written.
+pub(crate) enum NotWritten {
+    /// The file is as it was before.
+    AsItWas(DiskError),
+    /// Something may stand behind the batches that could not be taken away.
+    InDoubt(DiskError),
 }
 
 /// A segment could not be read or changed.

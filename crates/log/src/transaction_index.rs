@@ -11,11 +11,12 @@
 //! Marker offsets rise. Most segments have none, so the file is made with the first entry and
 //! opened only while it is used.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use klamm_io::{Disk, DiskError, DiskErrorKind, DiskFile, OpenMode};
 use klamm_primitives::{Offset, ProducerId};
 
+use crate::flush::sync_file;
 use crate::index_error::IndexError;
 
 const ENTRY_LEN: usize = 34;
@@ -222,15 +223,6 @@ impl<D: Disk> TransactionIndex<D> {
             path: self.path.clone(),
             what,
         }
-    }
-}
-
-/// Makes an index's file durable. One that is not there is fine.
-pub(crate) fn sync_file<D: Disk>(disk: &D, path: &Path) -> Result<(), DiskError> {
-    match disk.open(path, OpenMode::ReadWrite) {
-        Ok(file) => file.sync_data(),
-        Err(error) if error.kind() == DiskErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error),
     }
 }
 

@@ -60,7 +60,7 @@ impl<D: Disk> SegmentCheck<'_, D> {
             return Ok(expected);
         };
         let mut indexes = IndexChecks::open(self, report)?;
-        let mut scan = Scan::new(&file, 0, size);
+        let mut scan = Scan::new(file, 0, size);
         let mut walk = Walk {
             expected: expected.max(self.base_offset),
             base_offset: self.base_offset,
@@ -101,7 +101,7 @@ impl<D: Disk> SegmentCheck<'_, D> {
     fn check_batch(
         &self,
         path: &Path,
-        scan: &mut Scan<'_, D::File>,
+        scan: &mut Scan<D::File>,
         batch: &Scanned,
         walk: &mut Walk,
         size: u32,
@@ -147,7 +147,7 @@ impl<D: Disk> SegmentCheck<'_, D> {
     fn check_records(
         &self,
         path: &Path,
-        scan: &mut Scan<'_, D::File>,
+        scan: &mut Scan<D::File>,
         scanned: &Scanned,
         codecs: &mut Codecs,
         report: &mut Report,

@@ -147,13 +147,7 @@ impl<D: Disk> Log<D> {
             }
         }
         for it in &cleaned.written {
-            let segment = Segment::new(
-                self.disk.clone(),
-                self.directory.clone(),
-                it.base_offset,
-                self.config.index_bytes,
-                it.size,
-            );
+            let segment = Segment::new(self.home(), it.base_offset, it.size);
             segment.set_sealed(None);
             segments.insert(it.base_offset, Arc::new(segment));
         }

@@ -1,5 +1,6 @@
 //! Making partitions.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -289,7 +290,9 @@ pub(super) fn open_made<D: Disk>(
 ) -> Result<Arc<PartitionLog<D>>, MakeError> {
     let options = OpenOptions::new(true, now_ms);
     let (disk, config) = (directory.disk().clone(), new.config.clone());
-    let (log, _) = Log::open(disk, path.to_owned(), config, &options)?;
+    let (open_files, path) = (directory.open_files().clone(), path.to_owned());
+    let go_on = || ControlFlow::Continue(());
+    let (log, _) = Log::open_telling(disk, open_files, path, config, &options, &go_on)?;
     let log = PartitionLog::new(new.partition.clone(), new.topic_id, directory.clone(), log);
     Ok(Arc::new(log))
 }

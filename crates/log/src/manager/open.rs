@@ -24,6 +24,7 @@ use crate::directory::{ClaimError, LogDirectory};
 use crate::disk_failure::DiskFailure;
 use crate::log_event::{DirectoryWork, OfflineReason};
 use crate::open::{OpenError, Opening};
+use crate::open_files::OpenFiles;
 use crate::workers::on_threads;
 
 /// A started [`LogManager`], and what the start has found.
@@ -244,15 +245,18 @@ fn claim_all<D: Disk>(
     options: &ManagerOptions,
     wiring: &mut Wiring<D>,
 ) -> Result<Vec<Arc<LogDirectory<D>>>, StartError> {
+    let open_files = OpenFiles::new(options.open_files_max);
     let mut directories: Vec<Arc<LogDirectory<D>>> = Vec::new();
     for path in &options.directories {
         let (owner, random) = (&options.owner, &mut *wiring.random);
-        let claimed = LogDirectory::claim(disk.clone(), path.clone(), owner, random);
+        let (disk, open_files) = (disk.clone(), open_files.clone());
+        let at = path.clone();
+        let claimed = LogDirectory::claim(disk.clone(), open_files.clone(), at, owner, random);
         let directory = match claimed {
             Ok(directory) => directory,
             Err(ClaimError::Disk(error)) if !error.is_shortage() => {
                 let reason = OfflineReason::new(DirectoryWork::Claiming, error);
-                LogDirectory::offline(disk.clone(), path.clone(), reason)
+                LogDirectory::offline(disk, open_files, path.clone(), reason)
             }
             Err(error) => return Err(error.into()),
         };

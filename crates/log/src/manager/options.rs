@@ -38,8 +38,10 @@ pub struct ManagerOptions {
     /// `log.cleaner.enable`: logs with `compact` in their policy are somebody else's to compact
     /// and to let old segments go of; then only those go here that lie before the log start.
     pub has_cleaner: bool,
-    /// At most so many files of segments are open at a time, over all partitions; `None` is without
-    /// bound.
+    /// So many files of segments are kept open, over all partitions; for each more that is needed
+    /// another is closed, the one that was used least of late, once it is synced. `None` is without
+    /// bound. Files that are open for a moment come on top: of indexes, snapshots and directories, and
+    /// those that readers were given and have not sent yet.
     pub open_files_max: Option<usize>,
 }
 

@@ -48,7 +48,7 @@ fn epochs_of<D: Disk>(segments: &Segments<D>) -> Result<LeaderEpochs, SegmentErr
     let mut epochs = LeaderEpochs::default();
     for segment in segments.values() {
         let file = segment.open_anew()?;
-        let mut scan = Scan::new(&file, 0, segment.size());
+        let mut scan = Scan::new(file, 0, segment.size());
         loop {
             match scan.next() {
                 Ok(Some(batch)) => {

@@ -36,7 +36,7 @@ pub(crate) struct Wanted {
     pub(crate) durable: Range<Offset>,
 }
 
-impl<F: DiskFile> Scan<'_, F> {
+impl<F: DiskFile> Scan<F> {
     /// The good batches at or behind this position, whatever lies between. Looks at every byte that
     /// is in none.
     pub(crate) fn find_good(

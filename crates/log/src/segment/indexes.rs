@@ -28,16 +28,13 @@ impl<D: Disk> Indexes<D> {
         self.offset.file().is_dirty() || self.time.file().is_dirty() || self.transaction.is_dirty()
     }
 
-    /// The indexes with their files closed, if those are not as the indexes are, or an empty one would
-    /// be missed; otherwise they are as well opened anew.
-    pub(super) fn closed(mut self, segment_is_empty: bool) -> Option<Self> {
+    /// The indexes, if their files are not as they are, or an empty one would be missed; otherwise they
+    /// are as well opened anew.
+    pub(super) fn if_needed(self, segment_is_empty: bool) -> Option<Self> {
         let is_missed = !segment_is_empty && !self.offset.file().has_file();
         let differ = self.offset.file().differs_from_file()
             || self.time.file().differs_from_file()
             || is_missed;
-        self.offset.file_mut().close_file();
-        self.time.file_mut().close_file();
-        self.transaction.let_go();
         differ.then_some(self)
     }
 }
@@ -68,8 +65,8 @@ impl<D: Disk> Segment<D> {
             return Ok(0);
         }
         let path = self.path(FileContent::OffsetIndex);
-        let bytes = u64::from(self.index_bytes);
-        let index = OffsetIndex::open(self.disk.clone(), path, self.base_offset, bytes);
+        let bytes = u64::from(self.home.index_bytes);
+        let index = OffsetIndex::open(self.home.disk.clone(), path, self.base_offset, bytes);
         let near = match index {
             Ok(index) if self.fits(&index) => index.last(),
             _ => self.with_indexes(|it| Ok::<_, SegmentError>(it.offset.last()))?,
@@ -95,7 +92,7 @@ impl<D: Disk> Segment<D> {
     fn fits(&self, index: &OffsetIndex<D>) -> bool {
         let size = self.size();
         let ends_inside = index.last().is_none_or(|last| last.position < size);
-        ends_inside && (index.was_there() || size == 0)
+        ends_inside && (index.file().has_file() || size == 0)
     }
 
     /// Puts indexes that were made anew in the place of those that are open. Where that fails none
@@ -156,9 +153,9 @@ impl<D: Disk> Segment<D> {
     }
 
     pub(super) fn read_indexes(&self) -> Result<Indexes<D>, IndexError> {
-        let (disk, base) = (&self.disk, self.base_offset);
+        let (disk, base) = (&self.home.disk, self.base_offset);
         let path = |content| self.path(content);
-        let bytes = u64::from(self.index_bytes);
+        let bytes = u64::from(self.home.index_bytes);
         let offset = OffsetIndex::open(disk.clone(), path(FileContent::OffsetIndex), base, bytes);
         let time = TimeIndex::open(disk.clone(), path(FileContent::TimeIndex), base, bytes);
         let (mut offset, mut time) = (offset?, time?);
@@ -175,7 +172,7 @@ impl<D: Disk> Segment<D> {
 
     fn read_transaction_index(&self) -> Result<TransactionIndex<D>, IndexError> {
         let path = self.path(FileContent::TransactionIndex);
-        let mut index = TransactionIndex::open(self.disk.clone(), path, self.base_offset)?;
+        let mut index = TransactionIndex::open(self.home.disk.clone(), path, self.base_offset)?;
         if self.marks.owes_index_sync.get() {
             index.set_dirty();
         }

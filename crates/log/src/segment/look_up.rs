@@ -41,7 +41,7 @@ impl<D: Disk> Segment<D> {
 
     /// A walk that begins at or before the first batch that reaches to `offset`, as near to it as
     /// the index knows.
-    pub(super) fn scan_near(&self, offset: Offset) -> Result<Scan<'_, D::File>, SegmentError> {
+    pub(super) fn scan_near(&self, offset: Offset) -> Result<Scan<D::File>, SegmentError> {
         for _ in 0..2 {
             let entry = self.look_up(offset)?;
             let mut scan = self.scan(entry.position)?;
@@ -94,7 +94,7 @@ impl<D: Disk> Segment<D> {
 /// The entry has the last offset of its batch. Those of older brokers have the last offset of
 /// several batches that were appended at once, and the position of the first of them.
 pub(super) fn bears_out<F: DiskFile>(
-    scan: &mut Scan<'_, F>,
+    scan: &mut Scan<F>,
     entry: &OffsetPosition,
     offset: Offset,
 ) -> Result<bool, SegmentError> {

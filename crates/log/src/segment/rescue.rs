@@ -36,17 +36,20 @@ impl<D: Disk> Segment<D> {
         // The next opening removes what has such a name: half a copy is worth nothing.
         let unfinished = FileName::new(self.base_offset, FileContent::Log);
         let unfinished = unfinished.in_transit(Transit::Cleaned).to_string();
-        let unfinished = self.directory.join(unfinished);
-        let copy = self.disk.open(&unfinished, OpenMode::CreateOrTruncate)?;
+        let unfinished = self.home.directory.join(unfinished);
+        let copy = self
+            .home
+            .disk
+            .open(&unfinished, OpenMode::CreateOrTruncate)?;
         let saved = self
             .copy_from(position, &copy)
             .and_then(|()| self.rename_to_saved(&unfinished, log_end));
         if saved.is_err() {
             // Where this fails too, the next opening does it.
-            _ = self.disk.remove_file(&unfinished);
+            _ = self.home.disk.remove_file(&unfinished);
         }
         let saved = saved?;
-        self.disk.sync_dir(&self.directory)?;
+        self.home.disk.sync_dir(&self.home.directory)?;
         Ok(saved)
     }
 
@@ -60,21 +63,22 @@ impl<D: Disk> Segment<D> {
 
     fn rename_to_saved(&self, from: &Path, log_end: Offset) -> Result<PathBuf, DiskError> {
         let plain = FileName::new(self.base_offset, FileContent::Log);
-        let mut to = self.directory.join(format!("{plain}.cut-{log_end}"));
+        let mut to = self.home.directory.join(format!("{plain}.cut-{log_end}"));
         // What was kept before stays; there are as many of it as files in the directory, at most.
         let mut count = 1;
         while self.is_there(&to)? {
             count += 1;
             to = self
+                .home
                 .directory
                 .join(format!("{plain}.cut-{log_end}-{count}"));
         }
-        self.disk.rename(from, &to)?;
+        self.home.disk.rename(from, &to)?;
         Ok(to)
     }
 
     fn is_there(&self, path: &Path) -> Result<bool, DiskError> {
-        match self.disk.metadata(path) {
+        match self.home.disk.metadata(path) {
             Ok(_) => Ok(true),
             Err(error) if error.kind() == DiskErrorKind::NotFound => Ok(false),
             Err(error) => Err(error),

@@ -14,7 +14,7 @@ impl<D: Disk> Segment<D> {
     pub(crate) fn largest_timestamp(&self) -> Result<TimestampOffset, SegmentError> {
         let mut largest = self.scan_largest_timestamp()?;
         if largest.timestamp_ms == NO_TIMESTAMP {
-            let metadata = self.disk.metadata(&self.path(FileContent::Log))?;
+            let metadata = self.home.disk.metadata(&self.path(FileContent::Log))?;
             largest.timestamp_ms = metadata.modified_ms;
         }
         Ok(largest)

@@ -1,0 +1,264 @@
+//! [`OpenFiles`]: which files of segments are kept open, where there may be only so many.
+//!
+//! A file is opened when it is first needed, and stays open for the next time. Once there are as
+//! many as there may be, another one is closed for each that is opened: one that has not been
+//! used since it was last passed over, the oldest first. Readers that were given a file before
+//! keep it until they are done.
+//!
+//! A file that was written to is synced before it is closed, whoever waits for that: an error of
+//! writing it out is told to those who have it open, and might be told to nobody otherwise.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
+
+use klamm_io::{DiskError, DiskErrorKind, DiskFile, DiskOperation};
+use parking_lot::{MappedRwLockReadGuard, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// The files of segments that are open, of all logs that share this.
+pub(crate) struct OpenFiles<F> {
+    max: Option<usize>,
+    count: AtomicUsize,
+    /// Those that may be closed, the one to be looked at next in front. Held to take or put one.
+    queue: Mutex<VecDeque<Weak<HeldFile<F>>>>,
+}
+
+/// The file of a segment that was needed at least once: open, or closed again.
+pub(crate) struct HeldFile<F> {
+    book: Arc<OpenFiles<F>>,
+    /// Held for reading while it is written to, so that nobody closes it meanwhile.
+    file: RwLock<Option<F>>,
+    /// Since it was passed over last.
+    was_used: AtomicBool,
+    stays_open: AtomicBool,
+    /// Counts the writes that have ended, well or not.
+    writes: AtomicU64,
+    /// Held while it is synced: the system tells a failure to one of two only.
+    synced: Mutex<Synced>,
+}
+
+#[derive(Default)]
+struct Synced {
+    /// How many writes there were before the last sync.
+    writes: u64,
+    has_failed: bool,
+}
+
+/// What came of closing a file.
+enum Closed {
+    Done,
+    /// Somebody uses it. It may be closed later.
+    NotNow,
+    /// It was closed before, or must stay open.
+    Never,
+}
+
+impl<F> OpenFiles<F> {
+    /// Of which so many are kept open at most, or all.
+    pub(crate) fn new(max: Option<usize>) -> Arc<Self> {
+        Arc::new(Self {
+            max,
+            count: AtomicUsize::new(0),
+            queue: Mutex::default(),
+        })
+    }
+}
+
+impl<F: DiskFile> OpenFiles<F> {
+    /// A file that is not open yet.
+    pub(crate) fn closed_file(self: &Arc<Self>) -> Arc<HeldFile<F>> {
+        Arc::new(HeldFile {
+            book: self.clone(),
+            file: RwLock::new(None),
+            was_used: AtomicBool::new(false),
+            stays_open: AtomicBool::new(false),
+            writes: AtomicU64::new(0),
+            synced: Mutex::default(),
+        })
+    }
+
+    /// Closes files until one more may be opened.
+    fn make_room(&self) {
+        let Some(max) = self.max else { return };
+        while self.count.load(Ordering::Acquire) >= max && self.close_one() {}
+    }
+
+    /// Closes one that can be. Blocks for a sync of it.
+    fn close_one(&self) -> bool {
+        // Once to pass over those that were used, and once more.
+        let mut left = 2 * self.queue.lock().len();
+        while left > 0 {
+            left -= 1;
+            let Some(next) = self.queue.lock().pop_front() else {
+                return false;
+            };
+            let Some(held) = next.upgrade() else { continue };
+            match held.close() {
+                Closed::Done => return true,
+                Closed::NotNow => self.queue.lock().push_back(next),
+                Closed::Never => {}
+            }
+        }
+        false
+    }
+
+    /// Counts a file that was opened.
+    fn opened(&self, held: &Arc<HeldFile<F>>) {
+        self.count.fetch_add(1, Ordering::AcqRel);
+        if self.max.is_some() {
+            self.queue.lock().push_back(Arc::downgrade(held));
+        }
+    }
+}
+
+impl<F: DiskFile> HeldFile<F> {
+    /// The file, which `open` opens if it is not. Whoever has it may read by it, also when it is
+    /// closed for others.
+    pub(crate) fn get(
+        self: &Arc<Self>,
+        open: impl Fn() -> Result<F, DiskError>,
+    ) -> Result<F, DiskError> {
+        Ok(self.opened(open)?.clone())
+    }
+
+    /// The file, if it is open.
+    pub(crate) fn get_open(&self) -> Option<F> {
+        self.file.read().clone()
+    }
+
+    /// Whether it is open.
+    pub(crate) fn is_open(&self) -> bool {
+        self.file.read().is_some()
+    }
+
+    /// Writes, with the file that `open` opens if it is not.
+    pub(crate) fn write<T>(
+        self: &Arc<Self>,
+        open: impl Fn() -> Result<F, DiskError>,
+        write: impl FnOnce(&F) -> Result<T, DiskError>,
+    ) -> Result<T, DiskError> {
+        let file = self.opened(open)?;
+        let written = write(&file);
+        // While it is still held, so that whoever closes it knows of it.
+        self.writes.fetch_add(1, Ordering::AcqRel);
+        written
+    }
+
+    fn opened(
+        self: &Arc<Self>,
+        open: impl Fn() -> Result<F, DiskError>,
+    ) -> Result<MappedRwLockReadGuard<'_, F>, DiskError> {
+        // Loaded first: who stores would take the line from all others who use the file.
+        if !self.was_used.load(Ordering::Relaxed) {
+            self.was_used.store(true, Ordering::Relaxed);
+        }
+        if let Some(file) = if_open(self.file.read()) {
+            return Ok(file);
+        }
+        self.book.make_room();
+        let mut slot = self.file.write();
+        if slot.is_none() {
+            *slot = Some(match open() {
+                // Others than segments have taken what there was: sockets, readers, directories.
+                Err(error)
+                    if error.kind() == DiskErrorKind::TooManyFiles && self.book.close_one() =>
+                {
+                    open()?
+                }
+                opened => opened?,
+            });
+            self.book.opened(self);
+        }
+        let file = RwLockWriteGuard::downgrade(slot);
+        Ok(if_open(file).expect("it was opened above, and is held since"))
+    }
+
+    /// Sees to it that the file is not closed any more, for as long as this is.
+    pub(crate) fn keep_open(&self) {
+        self.stays_open.store(true, Ordering::Release);
+    }
+
+    /// Whether something was written that no sync has made durable.
+    pub(crate) fn owes_sync(&self) -> bool {
+        let synced = self.synced.lock();
+        synced.has_failed || self.writes.load(Ordering::Acquire) != synced.writes
+    }
+
+    /// Makes durable what was written before. Says whether there was anything to do it by: a file
+    /// that is not open was synced when it was closed.
+    ///
+    /// # Errors
+    /// Once a sync has failed each later one does: what it did not make durable no other will.
+    pub(crate) fn sync(&self) -> Result<bool, DiskError> {
+        let mut synced = self.synced.lock();
+        let Some(file) = self.get_open() else {
+            return Ok(false);
+        };
+        self.sync_by(&mut synced, &file)?;
+        Ok(true)
+    }
+
+    fn sync_by(&self, synced: &mut Synced, file: &F) -> Result<(), DiskError> {
+        if synced.has_failed {
+            return Err(failed_before(file.path()));
+        }
+        let writes = self.writes.load(Ordering::Acquire);
+        let done = file.sync_data();
+        synced.has_failed = done.is_err();
+        done?;
+        synced.writes = writes;
+        Ok(())
+    }
+
+    /// Closes it, unless it is in use. Waits for nobody who may wait for the caller.
+    fn close(&self) -> Closed {
+        if self.was_used.swap(false, Ordering::Relaxed) {
+            return Closed::NotNow;
+        }
+        let Some(mut synced) = self.synced.try_lock() else {
+            return Closed::NotNow;
+        };
+        let file = match self.file.try_read() {
+            Some(file) => file.clone(),
+            None => return Closed::NotNow,
+        };
+        let Some(file) = file else {
+            return Closed::Never;
+        };
+        let is_dirty = self.writes.load(Ordering::Acquire) != synced.writes;
+        if is_dirty && self.sync_by(&mut synced, &file).is_err() || synced.has_failed {
+            // Its log hears of it at its next write or sync.
+            return Closed::Never;
+        }
+        let Some(mut slot) = self.file.try_write() else {
+            return Closed::NotNow;
+        };
+        if self.stays_open.load(Ordering::Acquire) {
+            return Closed::Never;
+        }
+        if self.writes.load(Ordering::Acquire) != synced.writes {
+            return Closed::NotNow;
+        }
+        *slot = None;
+        self.book.count.fetch_sub(1, Ordering::AcqRel);
+        Closed::Done
+    }
+}
+
+impl<F> Drop for HeldFile<F> {
+    fn drop(&mut self) {
+        if self.file.get_mut().is_some() {
+            self.book.count.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+}
+
+fn if_open<F>(file: RwLockReadGuard<'_, Option<F>>) -> Option<MappedRwLockReadGuard<'_, F>> {
+    RwLockReadGuard::try_map(file, Option::as_ref).ok()
+}
+
+fn failed_before(path: &Path) -> DiskError {
+    let source = std::io::Error::other("an earlier sync of this file has failed");
+    DiskError::new(DiskOperation::Sync, path, source)
+}
