@@ -138,11 +138,7 @@ impl<D: Disk> Storage<D> {
     }
 }
 
-fn options(
-    settings: &Settings,
-    cluster_id: &str,
-    open_files_max: Option<u64>,
-) -> ManagerOptions {
+fn options(settings: &Settings, cluster_id: &str, open_files_max: Option<u64>) -> ManagerOptions {
     let logs = &settings.logs;
     let owner = Owner {
         cluster_id: cluster_id.to_owned(),

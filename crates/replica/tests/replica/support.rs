@@ -18,9 +18,9 @@ use klamm_log::{
 };
 use klamm_primitives::{BrokerId, LeaderEpoch, Offset, TopicPartition};
 use klamm_replica::{
-    AppendError, AppendedRecords, FetchError, FetchedRecords, Finished, FollowUp,
-    IsrAnswer, IsrProposal, IsrProposer, PartitionAppended, PartitionRole, PartitionStatus,
-    ReplicaManager, ReplicaOptions, ReplicaWiring, Ticket, TopicSettings, TopicSettingsSource,
+    AppendError, AppendedRecords, FetchError, FetchedRecords, Finished, FollowUp, IsrAnswer,
+    IsrProposal, IsrProposer, PartitionAppended, PartitionRole, PartitionStatus, ReplicaManager,
+    ReplicaOptions, ReplicaWiring, Ticket, TopicSettings, TopicSettingsSource,
 };
 use parking_lot::Mutex;
 
