@@ -27,7 +27,6 @@ use tokio::task::JoinHandle;
 use tracing::{error, info, warn};
 
 use self::connections::Connections;
-use self::descriptors::{Descriptors, OfPartitions};
 use self::health::Health;
 use self::storage::{EventReceiver, Storage};
 use crate::handlers::Handlers;
@@ -97,7 +96,7 @@ impl<N: Net, D: Disk, C: Clock> Broker<N, D, C> {
             machine.clock.clone(),
         );
         let node = Arc::new(Node::new(NodeParts {
-            replicas: replicas(&machine, &settings, &storage, &image, &connections),
+            replicas: replicas(&machine, &settings, &storage, &image),
             clock: machine.clock.clone(),
             controller: controller.handle(),
             runtime: Handle::current(),
@@ -288,7 +287,6 @@ fn replicas<N, D: Disk, C: Clock, T>(
     settings: &Arc<Settings>,
     storage: &Storage<D>,
     image: &MetadataImage,
-    connections: &Arc<Connections<D, C>>,
 ) -> ReplicaManager<D, T> {
     let options = ReplicaOptions {
         lag_max: settings.replication.lag_max,
@@ -301,15 +299,7 @@ fn replicas<N, D: Disk, C: Clock, T>(
         proposer: Box::new(Alone),
     };
     let empty = Arc::new(MetadataImage::new(image.cluster_id().clone()));
-    let replicas = ReplicaManager::new(&options, wiring, empty, machine.clock.now());
-    match machine.open_files_max {
-        Some(max) => replicas.within(Box::new(OfPartitions {
-            descriptors: Descriptors::new(max),
-            open: machine.open_files,
-            connections: Arc::clone(connections),
-        })),
-        None => replicas,
-    }
+    ReplicaManager::new(&options, wiring, empty, machine.clock.now())
 }
 
 /// Takes proposals of in-sync sets, of which a cluster of one makes none: there is nobody beside

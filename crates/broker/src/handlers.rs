@@ -112,7 +112,7 @@ impl<D: Disk, C: Clock> Handler<D::File> for Handlers<D, C> {
             ApiKey::Fetch => fetch::handle(node, call),
             ApiKey::ListOffsets => list_offsets::handle(node, call),
             ApiKey::Metadata => metadata::handle(node, call),
-            ApiKey::FindCoordinator => find_coordinator::handle(call),
+            ApiKey::FindCoordinator => find_coordinator::handle(node, call),
             ApiKey::ApiVersions => api_versions::handle(node, call),
             ApiKey::CreateTopics => create_topics::handle(node, call),
             ApiKey::DeleteTopics => delete_topics::handle(node, call),

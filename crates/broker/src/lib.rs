@@ -21,6 +21,7 @@ mod node;
 mod call;
 mod error_code;
 mod fetch_sessions;
+mod hints;
 mod layout;
 
 mod handlers;

@@ -58,7 +58,7 @@ fn run(arguments: &Arguments, began: std::time::Instant) -> Result<()> {
     });
     let (settings, warnings) = Settings::load(arguments.config(), variables, &arguments.set)?;
     for warning in warnings {
-        warn!(setting = warning.name, origin = %warning.origin, "{}", warning.reason);
+        warn!(setting = warning.name, origin = %warning.origin, "{warning}");
     }
     let runtime = runtime(settings.network_threads)?;
     runtime.block_on(serve(settings, arguments.log_format, began))

@@ -17,6 +17,7 @@ use crate::applied_offset::AppliedOffset;
 use crate::codec_pool::CodecPool;
 use crate::fetch_sessions::FetchSessions;
 use crate::handlers::Ticket;
+use crate::hints::Hints;
 use crate::producer_ids::ProducerIds;
 use crate::settings::Settings;
 
@@ -32,6 +33,7 @@ pub(crate) struct Node<D: Disk, C> {
     pub(crate) codecs: CodecPool,
     pub(crate) producer_ids: ProducerIds,
     pub(crate) fetch_sessions: FetchSessions,
+    pub(crate) hints: Hints,
     /// The offset of the image that the replicas go by.
     pub(crate) applied: AppliedOffset,
     /// The newest image of the quorum, which the replicas may not go by yet.
@@ -62,6 +64,7 @@ impl<D: Disk, C: Clock> Node<D, C> {
             runtime: parts.runtime,
             codecs: CodecPool::default(),
             producer_ids: ProducerIds::default(),
+            hints: Hints::default(),
             applied: AppliedOffset::new(),
             images: parts.images,
             epoch: AtomicI64::new(BrokerEpoch::NONE.get()),

@@ -19,6 +19,7 @@ mod properties;
 mod resolution;
 mod sources;
 pub mod topics;
+mod unread;
 mod values;
 
 use std::path::{Path, PathBuf};
@@ -145,11 +146,15 @@ impl Settings {
             Some(path) => sources::from_file(path)?,
             None => Vec::new(),
         };
+        let variables: Vec<_> = variables.into_iter().collect();
+        let unread = unread::unread(variables.iter().map(|(name, _)| name.as_str()));
         given.extend(sources::from_environment(variables));
         for assignment in assignments {
             given.push(sources::from_assignment(assignment)?);
         }
-        Self::from_given(given)
+        let (settings, mut warnings) = Self::from_given(given)?;
+        warnings.extend(unread);
+        Ok((settings, warnings))
     }
 
     /// Makes settings of what was given, the weightiest last.

@@ -108,6 +108,12 @@ impl Syncs {
         durable >= self.names_made.load(Ordering::Acquire)
     }
 
+    /// Notes that somebody else has synced the directory since the last name was made.
+    fn names_were_synced(&self) {
+        let made = self.names_made.load(Ordering::Acquire);
+        self.names_durable.fetch_max(made, Ordering::AcqRel);
+    }
+
     fn sync_names<D: Disk>(&self, disk: &D, directory: &Path) -> Result<(), DiskError> {
         let made = self.names_made.load(Ordering::Acquire);
         if self.names_durable.load(Ordering::Acquire) >= made {
@@ -143,6 +149,12 @@ impl<D: Disk> Log<D> {
     pub(crate) fn flush_is_due(&self) -> bool {
         let limit = self.config.flush_records;
         limit.is_some_and(|limit| self.unflushed_records() >= limit)
+    }
+
+    /// Notes that the caller has synced the log's directory since the log was opened or changed last,
+    /// for a file of its own: the names in it are durable, and no flush need see to that.
+    pub fn note_directory_synced(&mut self) {
+        self.syncs.names_were_synced();
     }
 
     /// Takes out the work of making everything durable that is in the log now; `None` if it is.

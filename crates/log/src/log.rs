@@ -29,7 +29,8 @@ use crate::segment::{Home, Segment, SegmentError};
 /// The log of one partition.
 ///
 /// Not synchronised: its owner puts it under a lock of its own. All calls may block on the disk.
-/// Appending waits for no sync but that of the list of leader epochs, when a leader has changed;
+/// Appending waits for no sync but that of the list of leader epochs, when a leader has changed and
+/// the list is [kept](crate::OpenOptions::lists_epochs);
 /// making records durable is the work of a [`Flush`](crate::Flush).
 ///
 /// After an error that leaves the file or its sync in doubt the log is
@@ -49,6 +50,8 @@ pub struct Log<D: Disk> {
     pub(crate) syncs: Arc<Syncs>,
     /// Whether the list of leader epochs has one more than is on disk.
     pub(crate) has_begun_epoch: bool,
+    /// Whether that list is on disk at all.
+    pub(crate) lists_epochs: bool,
     pub(crate) condition: Condition,
 }
 
@@ -258,14 +261,16 @@ impl<D: Disk> Log<D> {
         self.change_epochs(|epochs| epochs.assign(epoch, start_offset) || has_begun)
     }
 
-    /// Changes the list of epochs, and writes it if anything changed.
+    /// Changes the list of epochs, and writes it if anything changed, where it is kept.
     pub(crate) fn change_epochs(
         &mut self,
         change: impl FnOnce(&mut LeaderEpochs) -> bool,
     ) -> Result<(), DiskError> {
         let mut epochs = self.shared.epochs.read().clone();
         if change(&mut epochs) {
-            epochs.write(&self.disk, &self.directory)?;
+            if self.lists_epochs {
+                epochs.write(&self.disk, &self.directory)?;
+            }
             *self.shared.epochs.write() = epochs;
             self.has_begun_epoch = false;
         }

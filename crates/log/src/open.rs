@@ -42,6 +42,9 @@ pub struct OpenOptions {
     pub log_start: Offset,
     /// The high watermark, if a checkpoint has it.
     pub high_watermark: Offset,
+    /// Whether the list of leader epochs is kept on disk. Each new epoch costs two syncs for it; who
+    /// never asks which epoch began where need not have it.
+    pub lists_epochs: bool,
     /// Unix time.
     pub now_ms: i64,
 }
@@ -54,6 +57,7 @@ impl OpenOptions {
             recovery_point: Offset::ZERO,
             log_start: Offset::ZERO,
             high_watermark: Offset::ZERO,
+            lists_epochs: true,
             now_ms,
         }
     }
@@ -348,7 +352,7 @@ impl<D: Disk> Opener<D> {
         let log_start = self.options.log_start.max(first_base).min(log_end.offset);
         epochs.truncate_from_start(log_start);
         epochs.truncate_from_end(log_end.offset);
-        let has_begun_epoch = epochs_on_disk.as_ref() != Some(&epochs) && !self.write(&epochs)?;
+        let has_begun_epoch = !self.write(epochs_on_disk.as_ref(), &epochs)?;
 
         snapshots.remove_above(log_end.offset)?;
         let mut producers = self.producers(known, &segments, &mut snapshots, log_end.offset)?;
@@ -409,6 +413,7 @@ impl<D: Disk> Opener<D> {
             },
             syncs: Arc::new(syncs),
             has_begun_epoch,
+            lists_epochs: self.options.lists_epochs,
             condition: Condition::Open,
         };
         log.set_high_watermark(self.options.high_watermark);

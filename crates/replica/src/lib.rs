@@ -24,7 +24,6 @@ mod topic_settings;
 mod append_request;
 mod delete_records_request;
 mod fetch_request;
-mod file_budget;
 mod finished;
 mod follow_up;
 mod isr_proposal;
@@ -61,7 +60,6 @@ pub use fetch_request::{
     FetchError, FetchOutcome, FetchPartition, FetchRequest, FetchedRecords, Fetcher,
     PartitionFetched,
 };
-pub use file_budget::FileBudget;
 pub use finished::Finished;
 pub use follow_up::FollowUp;
 pub use isr_proposal::{IsrAnswer, IsrMember, IsrProposal, IsrProposer};

@@ -35,7 +35,6 @@ use self::taking::Taking;
 use self::waiting::Parked;
 pub use self::waiting::Waiting;
 use crate::NotServed;
-use crate::file_budget::FileBudget;
 use crate::follow_up::FollowUp;
 use crate::isr_proposal::IsrProposer;
 use crate::partition::{Partition, PartitionStatus, StorageFailure};
@@ -127,14 +126,6 @@ impl<D: Disk, T> ReplicaManager<D, T> {
             isr_check: Mutex::new(IsrCheck::new(options.lag_max / 2, now)),
             parked: Parked::new(options.hash_seed, now),
         }
-    }
-
-    /// The same, with a bound to the files that partitions that are made may take. Those beyond it
-    /// are offline, and tried again as if the process had no descriptor left.
-    #[must_use]
-    pub fn within(mut self, files: Box<dyn FileBudget>) -> Self {
-        self.taking.files = files;
-        self
     }
 
     /// Takes no more partitions from here on: an image that is being taken over ends where it is,

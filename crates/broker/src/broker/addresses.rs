@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn connections_leave_files_for_the_logs() {
         let counts = [None, Some(1_024), Some(0), Some(u64::MAX)].map(connections_within);
-        assert_eq!(counts, [u32::MAX, 768, 1, u32::MAX]);
+        assert_eq!(counts, [u32::MAX, 456, 1, u32::MAX]);
         let (settings, _) = Settings::load(None, [], &["max.connections=5".to_owned()]).unwrap();
         let limits = limits(&settings.connections, Some(1_024));
         assert_eq!(limits.max_connections, 5);

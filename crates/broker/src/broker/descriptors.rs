@@ -1,15 +1,19 @@
 //! [`Descriptors`]: how the files that a process may have open are shared out.
 //!
-//! Connections and the files of partitions are taken from one supply. Neither may take more than
-//! three quarters of it, so a quarter is left for the other, whoever comes first; what is between
-//! goes to who needs it.
+//! A part is set aside for what is not counted: the broker's own files, and those that are open for a
+//! moment, such as an index that is read or a directory that is synced. Connections and the files of
+//! segments have half of the rest each, whatever the other takes. Neither fails at its bound: the next
+//! connection waits to be accepted, and the segment that was used longest ago is closed for the next.
 
-use std::sync::Arc;
+/// Set aside of any limit, however low: what an idle broker has open, and a file or two for each of
+/// its threads.
+const SET_ASIDE_MIN: u64 = 48;
 
-use klamm_io::{Clock, Disk};
-use klamm_replica::FileBudget;
+/// One in so many is set aside besides.
+const SET_ASIDE_OF: u64 = 16;
 
-use super::connections::Connections;
+/// What connections and segments have at least, each.
+const SHARE_MIN: u64 = 4;
 
 /// How many files, connections among them, may be open at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,38 +26,22 @@ impl Descriptors {
         Self { max }
     }
 
-    /// How many connections there may be, at least one. At this number the next one waits to be
-    /// accepted, while a log that cannot open a file fails.
+    /// How many connections there may be, at least one.
     pub(super) fn connections_max(self) -> u64 {
-        self.three_quarters().max(1)
+        self.share()
     }
 
-    /// Whether no partition is to be made where so many files are open, so many of them
-    /// connections.
-    const fn are_spent_for_partitions(self, open: u64, connections: u64) -> bool {
-        open.saturating_sub(connections) >= self.three_quarters() || open >= self.max
+    /// How many files of segments may be open, over all partitions; at least one.
+    pub(super) fn segment_files_max(self) -> usize {
+        usize::try_from(self.share()).unwrap_or(usize::MAX)
     }
 
-    const fn three_quarters(self) -> u64 {
-        self.max - self.max / 4
-    }
-}
-
-/// What partitions may take of them.
-pub(super) struct OfPartitions<D: Disk, C> {
-    pub(super) descriptors: Descriptors,
-    /// How many files the process has open.
-    pub(super) open: fn() -> Option<u64>,
-    pub(super) connections: Arc<Connections<D, C>>,
-}
-
-impl<D: Disk, C: Clock> FileBudget for OfPartitions<D, C> {
-    fn is_spent(&self) -> bool {
-        (self.open)().is_some_and(|open| {
-            let connections = self.connections.open();
-            let descriptors = self.descriptors;
-            descriptors.are_spent_for_partitions(open, connections)
-        })
+    /// Half of what is not set aside. Where that is next to nothing it comes to more than there is,
+    /// and the system's refusals are left.
+    fn share(self) -> u64 {
+        let set_aside = SET_ASIDE_MIN + self.max / SET_ASIDE_OF;
+        let half = self.max.saturating_sub(set_aside) / 2;
+        half.max(SHARE_MIN.min(self.max / 4)).max(1)
     }
 }
 
@@ -61,36 +49,44 @@ impl<D: Disk, C: Clock> FileBudget for OfPartitions<D, C> {
 mod tests {
     use super::*;
 
-    /// What partitions can still open beside so many connections and files that they have.
-    fn room_for_partitions(descriptors: Descriptors, connections: u64) -> u64 {
-        let spent =
-            |files: &u64| descriptors.are_spent_for_partitions(files + connections, connections);
-        (0..=u64::MAX).find(spent).unwrap()
-    }
-
     #[test]
-    fn a_quarter_is_left_for_each_whoever_comes_first() {
-        for max in [1, 4, 7, 1_024, 1_048_576] {
+    fn connections_and_segments_have_half_each_of_what_is_not_set_aside() {
+        for (max, share) in [
+            (64, 6),
+            (96, 21),
+            (128, 36),
+            (256, 96),
+            (1_024, 456),
+            (1_048_576, 491_496),
+            (u64::MAX, 8_646_911_284_551_352_295),
+        ] {
             let descriptors = Descriptors::new(max);
-            let quarter = max / 4;
-            let connections = descriptors.connections_max();
-            assert!(
-                room_for_partitions(descriptors, connections) >= quarter,
-                "{max}"
-            );
-            assert!(
-                max - room_for_partitions(descriptors, 0) >= quarter,
-                "{max}"
-            );
+            assert_eq!(descriptors.connections_max(), share, "{max}");
+            assert_eq!(descriptors.segment_files_max() as u64, share, "{max}");
         }
     }
 
     #[test]
-    fn what_one_leaves_the_other_may_take() {
-        let descriptors = Descriptors::new(1_024);
-        assert_eq!(descriptors.connections_max(), 768);
-        let room = |connections| room_for_partitions(descriptors, connections);
-        assert_eq!([0, 256, 512, 768].map(room), [768, 768, 512, 256]);
-        assert_eq!(Descriptors::new(0).connections_max(), 1);
+    fn at_the_bound_of_both_the_part_that_is_set_aside_is_free() {
+        for max in (60..5_000).chain([1_048_576, u64::MAX]) {
+            let descriptors = Descriptors::new(max);
+            let segments = descriptors.segment_files_max() as u64;
+            let taken = descriptors.connections_max() + segments;
+            assert!(max - taken >= SET_ASIDE_MIN + max / SET_ASIDE_OF, "{max}");
+        }
+    }
+
+    #[test]
+    fn the_lowest_limits_leave_some_of_each() {
+        let shares = [0, 1, 8, 16, 48, 51, 59].map(|max| {
+            let descriptors = Descriptors::new(max);
+            (
+                descriptors.connections_max(),
+                descriptors.segment_files_max(),
+            )
+        });
+        let wanted = [1, 1, 2, 4, 4, 4, 4];
+        assert_eq!(shares.map(|it| it.0), wanted);
+        assert_eq!(shares.map(|it| it.1 as u64), wanted);
     }
 }

@@ -17,6 +17,7 @@ use klamm_replica::TopicSettingsSource;
 use tracing::field::display;
 use tracing::{debug, error, info, warn};
 
+use super::descriptors::Descriptors;
 use super::health::Health;
 use crate::machine::Machine;
 use crate::node::Node;
@@ -53,7 +54,7 @@ impl<D: Disk> Storage<D> {
         let configs = TopicConfigs(Arc::clone(settings));
         let opened = LogManager::open(
             &machine.disk,
-            options(settings, image.cluster_id()),
+            options(settings, image.cluster_id(), machine.open_files_max),
             Wiring {
                 random: Box::new(machine.random),
                 events: events(health, receiver, machine.clock.clone()),
@@ -137,7 +138,7 @@ impl<D: Disk> Storage<D> {
     }
 }
 
-fn options(settings: &Settings, cluster_id: &str) -> ManagerOptions {
+fn options(settings: &Settings, cluster_id: &str, open_files_max: Option<u64>) -> ManagerOptions {
     let logs = &settings.logs;
     let owner = Owner {
         cluster_id: cluster_id.to_owned(),
@@ -154,6 +155,7 @@ fn options(settings: &Settings, cluster_id: &str) -> ManagerOptions {
         high_watermark_interval: settings.replication.high_watermark_interval,
         file_delete_delay: defaults.log.file_delete_delay,
         has_cleaner: logs.compaction.is_some(),
+        open_files_max: open_files_max.map(|max| Descriptors::new(max).segment_files_max()),
         ..ManagerOptions::new(owner, logs.directories.clone())
     }
 }

@@ -26,6 +26,9 @@ use crate::topic_configs;
 /// The topic that is the metadata log of Apache Kafka. (AP-066)
 pub(super) const METADATA_TOPIC: &str = "__cluster_metadata";
 
+/// The number of replicas that leaves it to the broker.
+const DEFAULT_FACTOR: i16 = -1;
+
 pub(super) fn handle<D: Disk, C: Clock>(node: &Arc<Node<D, C>>, call: Call<D::File>) {
     let Some((call, request)) = call.decode::<CreateTopicsRequest>() else {
         return;
@@ -45,7 +48,8 @@ pub(super) fn handle<D: Disk, C: Clock>(node: &Arc<Node<D, C>>, call: Call<D::Fi
         })
         .collect();
     let topics: Vec<_> = topics.into_iter().map(new_topic).collect();
-    let names: Vec<_> = topics.iter().map(|it| it.name.clone()).collect();
+    let named = |it: &NewTopic| (it.name.clone(), it.replication_factor == DEFAULT_FACTOR);
+    let names: Vec<_> = topics.iter().map(named).collect();
     let validate_only = request.validate_only;
     let deadline = deadline(node, request.timeout_ms);
     let call = call.park(Parked::Other);
@@ -61,12 +65,21 @@ pub(super) fn handle<D: Disk, C: Clock>(node: &Arc<Node<D, C>>, call: Call<D::Fi
                 if !validate_only {
                     node.caught_up().await;
                 }
+                for ((name, is_default), outcome) in names.iter().zip(&outcomes) {
+                    if let (true, Err(error)) = (is_default, outcome) {
+                        node.hints.topic_is_refused(name, error);
+                    }
+                }
                 let each = names.iter().zip(outcomes);
-                results.extend(named_once(each.map(|(name, it)| result(&node, name, it))));
+                results.extend(named_once(
+                    each.map(|((name, _), it)| result(&node, name, it)),
+                ));
             }
             Err(error) => {
                 note_refusal(ApiKey::CreateTopics, &error);
-                results.extend(named_once(names.iter().map(|name| refused(name, &error))));
+                results.extend(named_once(
+                    names.iter().map(|(name, _)| refused(name, &error)),
+                ));
             }
         }
         call.answer(&CreateTopicsResponse {

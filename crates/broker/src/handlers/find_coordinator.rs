@@ -5,6 +5,7 @@
 //! asks even where it was given its partitions, and would pass a lasting error on; a producer with
 //! a transactional id can do nothing without, so it is told for good.
 
+use klamm_io::{Clock, Disk};
 use klamm_primitives::BrokerId;
 use klamm_wire::ErrorCode;
 use klamm_wire::messages::find_coordinator::{
@@ -12,6 +13,7 @@ use klamm_wire::messages::find_coordinator::{
 };
 
 use crate::call::Call;
+use crate::node::Node;
 
 /// The type of a key that is a transactional id; 0 is a group.
 const TRANSACTION: i8 = 1;
@@ -19,14 +21,16 @@ const TRANSACTION: i8 = 1;
 /// What people read of it.
 const WHY: &str = "this broker has no consumer groups and no transactions";
 
-pub(super) fn handle<F>(call: Call<F>) {
+pub(super) fn handle<D: Disk, C: Clock>(node: &Node<D, C>, call: Call<D::File>) {
     let version = call.version();
     let Some((call, request)) = call.decode::<FindCoordinatorRequest>() else {
         return;
     };
     let error_code = if request.key_type == TRANSACTION {
+        node.hints.transaction_is_asked_for();
         ErrorCode::UNSUPPORTED_VERSION
     } else {
+        node.hints.group_is_asked_for();
         ErrorCode::COORDINATOR_NOT_AVAILABLE
     };
     let keys = request.from_version(version).coordinator_keys;

@@ -92,6 +92,7 @@ async fn create<D: Disk, C: Clock>(node: &Node<D, C>, topics: Vec<NewTopic>) {
                 if let Err(error) = result
                     && error != CreateTopicError::Exists
                 {
+                    node.hints.topic_is_refused(topic, &error);
                     debug!(%topic, %error, "topic not created for a client that asked for it");
                 }
             }

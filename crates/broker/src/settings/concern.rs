@@ -31,11 +31,27 @@ pub enum Concern {
     HardlyBeats,
     /// It asks for more brokers than there are.
     TooManyReplicas,
+    /// It is a variable of the environment that is another program's.
+    NotRead,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.reason {
+            Concern::NotRead => write!(
+                f,
+                "{}: give the setting as `--override {}=…`, in a file, or with KLAMM_ in front",
+                self.reason, self.name
+            ),
+            reason => reason.fmt(f),
+        }
+    }
 }
 
 impl fmt::Display for Concern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::NotRead => "variable is not read",
             Self::Unknown => "unknown setting",
             Self::NotUsed => "setting is not used by klamm",
             Self::ForEntities => "setting is for users and clients, not for a broker",

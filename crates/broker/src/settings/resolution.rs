@@ -184,7 +184,7 @@ fn check(setting: Definition, given: Given) -> Result<Entry, SettingsError> {
     })
 }
 
-fn is_guard(name: &str) -> bool {
+pub(super) fn is_guard(name: &str) -> bool {
     GUARDS.iter().any(|it| name.starts_with(it)) || name == "principal.builder.class"
 }
 

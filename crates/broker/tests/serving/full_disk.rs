@@ -36,7 +36,6 @@ impl OnSimDisk {
             disk: disk.clone(),
             clock: SystemClock,
             open_files_max: None,
-            open_files: || None,
             random: this.random,
         };
         let settings = settings(Path::new("/data"), &[]).unwrap();

@@ -8,6 +8,7 @@ mod broker;
 mod descriptors;
 mod fetching;
 mod full_disk;
+mod hints;
 mod leaving;
 mod left_overs;
 mod messages;

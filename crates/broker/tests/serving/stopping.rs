@@ -92,10 +92,10 @@ fn pause(time: Duration) {
 #[test]
 fn a_signal_that_comes_twice_at_once_is_one() {
     let directory = tempfile::tempdir().unwrap();
-    let program = Program::start(directory.path());
+    let mut program = Program::start(directory.path());
     let client = one_who_does_not_read(&program);
     program.signal(Signal::TERM);
-    pause(Duration::from_millis(100));
+    program.has_said("stopping");
     program.signal(Signal::TERM);
     program.signal(Signal::INT);
     let (code, log) = program.ended();
@@ -107,10 +107,12 @@ fn a_signal_that_comes_twice_at_once_is_one() {
 #[test]
 fn a_later_signal_ends_a_stop_that_takes_long_and_says_so() {
     let directory = tempfile::tempdir().unwrap();
-    let program = Program::start(directory.path());
+    let mut program = Program::start(directory.path());
     let client = one_who_does_not_read(&program);
     program.signal(Signal::TERM);
-    pause(Duration::from_millis(1_200));
+    program.has_said("stopping");
+    // What comes within a second is the first one once more.
+    pause(Duration::from_millis(1_100));
     program.signal(Signal::TERM);
     let (code, log) = program.ended();
     assert_eq!(code, Some(1), "{log}");

@@ -178,11 +178,10 @@ pub(super) fn options_of(
 ) -> OpenOptions {
     let known = |offsets: &Offsets| offsets.get(partition).copied().unwrap_or(Offset::ZERO);
     OpenOptions {
-        was_clean,
         recovery_point: known(&former.recovery_point),
         log_start: known(&former.log_start),
         high_watermark: known(&former.high_watermark),
-        now_ms,
+        ..OpenOptions::new(was_clean, now_ms)
     }
 }
 

@@ -132,6 +132,10 @@ impl<D: Disk> LogManager<D> {
         }
         let broker_epoch = common_epoch(&directories, &loads);
         for load in &loads {
+            // Neither a mark nor a name is there of which a crash must leave something or nothing.
+            if load.mark.is_none() && load.partitions.is_empty() {
+                continue;
+            }
             // Durable before the first change, so that a crash from here on is one.
             let removed = CleanShutdown::remove(load.directory.disk(), load.directory.path());
             if let Err(error) = removed {

@@ -14,11 +14,14 @@ use crate::small_file::SmallFileError;
 impl<D: Disk> Opener<D> {
     /// The leader epochs, as they are on disk, if that makes sense, and as they are to go on with. Every
     /// batch has its own, so a damaged list is made anew: it lacks epochs without a record, of which
-    /// nobody asks.
+    /// nobody asks. Where no list is kept, none is known but of what recovery reads.
     pub(super) fn epochs(
         &self,
         segments: &Segments<D>,
     ) -> Result<(Option<LeaderEpochs>, LeaderEpochs), OpenError> {
+        if !self.options.lists_epochs {
+            return Ok((None, LeaderEpochs::default()));
+        }
         match LeaderEpochs::read(&self.disk, &self.directory) {
             Ok(read) => Ok((Some(read.clone()), read)),
             Err(error @ SmallFileError::Damaged { .. }) => {
@@ -29,9 +32,16 @@ impl<D: Disk> Opener<D> {
         }
     }
 
-    /// Writes the leader epochs. Says whether there was room for it; they go to the disk with the next
-    /// record otherwise.
-    pub(super) fn write(&self, epochs: &LeaderEpochs) -> Result<bool, OpenError> {
+    /// Writes the leader epochs, unless they are on disk or no list is kept. Says whether there was
+    /// room for it; they go to the disk with the next record otherwise.
+    pub(super) fn write(
+        &self,
+        on_disk: Option<&LeaderEpochs>,
+        epochs: &LeaderEpochs,
+    ) -> Result<bool, OpenError> {
+        if !self.options.lists_epochs || on_disk == Some(epochs) {
+            return Ok(true);
+        }
         match epochs.write(&self.disk, &self.directory) {
             Ok(()) => Ok(true),
             Err(error) if error.may_pass() => {

@@ -381,11 +381,10 @@ impl Pair {
         }
         let disk = self.bed.disk.crash(Crash::Kill);
         let options = OpenOptions {
-            was_clean,
             recovery_point: self.bed.log.recovery_point(),
             log_start: self.bed.log.log_start_offset(),
             high_watermark: self.bed.log.high_watermark(),
-            now_ms: NOW_MS,
+            ..OpenOptions::new(was_clean, NOW_MS)
         };
         let (log, opening) = open(&disk, config(), &options).unwrap();
         assert_eq!((opening.cut, opening.segments_removed.len()), (None, 0));

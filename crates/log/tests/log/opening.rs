@@ -454,3 +454,40 @@ fn the_largest_timestamp_is_found_behind_the_last_entry_of_the_time_index() {
     bed.log = log;
     assert_eq!(largest(&bed), before);
 }
+
+/// A list of leader epochs that nobody asks for costs nothing, and one that is there is left alone.
+#[test]
+fn a_log_without_a_list_of_leader_epochs_waits_for_no_sync_of_it() {
+    const LIST: &str = "leader-epoch-checkpoint";
+    let mut bed = Bed::new(small());
+    bed.append_in(1, &Batch::of(1));
+    let former = bed.content(LIST);
+    let disk = bed.disk.crash(Crash::Kill);
+    let options = OpenOptions {
+        lists_epochs: false,
+        ..OpenOptions::new(false, NOW_MS)
+    };
+    let (log, _) = open(&disk, small(), &options).unwrap();
+    let mut bed = Bed { disk, log };
+    bed.log.flush().unwrap();
+    let syncs = [DiskOperation::Sync, DiskOperation::SyncDir].map(|it| bed.disk.calls(it));
+    for leader_epoch in 2..5 {
+        bed.append_in(leader_epoch, &Batch::of(1));
+    }
+    assert_eq!(bed.log.latest_epoch(), Some(epoch(4)));
+    // As if for a file beside the segments.
+    bed.disk.sync_dir(Path::new(DIRECTORY)).unwrap();
+    bed.log.note_directory_synced();
+    bed.log.flush().unwrap();
+    let now = [DiskOperation::Sync, DiskOperation::SyncDir].map(|it| bed.disk.calls(it));
+    assert_eq!(
+        now,
+        [syncs[0] + 1, syncs[1] + 1],
+        "of the records, and the one above"
+    );
+    let disk = bed.disk.crash(Crash::PowerLossLosingAll);
+    let (log, _) = open(&disk, small(), &options).unwrap();
+    let bed = Bed { disk, log };
+    assert_eq!(bed.offsets_from(0), all(0..4));
+    assert_eq!(bed.content(LIST), former);
+}

@@ -41,8 +41,8 @@ pub enum NotTaken {
     /// It has no log.
     #[error(transparent)]
     Create(#[from] CreateError),
-    /// Others before it could not be made for want of room or of descriptors, or partitions have
-    /// as many files as they may have; it was not tried, and is later on.
+    /// Others before it could not be made for want of room or of descriptors; it was not tried, and
+    /// is later on.
     #[error("no partition can be made now")]
     PutOff,
     /// It has been led before, its log is not here, and neither is one of the log directories that
@@ -126,7 +126,7 @@ impl<D: Disk, T> ReplicaManager<D, T> {
             .collect();
         for some in waiting.chunks(MADE_TOGETHER) {
             // As where they are made: some go on for the sake of other directories, no more.
-            let is_put_off = is_short || self.taking.files.is_spent();
+            let is_put_off = is_short;
             for &partition in some {
                 if self.taking.is_stopping() {
                     return not_opened;
@@ -170,9 +170,8 @@ struct Applying<'a, D: Disk, T> {
     made: HashMap<TopicPartition, Result<Arc<PartitionLog<D>>, CreateError>>,
     /// Those whose logs were tried to be opened ahead, and are not to be tried once more.
     not_opened: HashMap<TopicPartition, NotTaken>,
-    /// Whether a log could not be made for want of something, or the budget of files is spent. No
-    /// other one is tried then, nor is the budget asked: each would cost as much, and come to
-    /// nothing.
+    /// Whether a log could not be made for want of something. No other one is tried then: each would
+    /// cost as much, and come to nothing.
     is_short: bool,
     applied: Applied,
     then: FollowUp,
@@ -244,7 +243,7 @@ impl<'a, D: Disk, T> Applying<'a, D, T> {
                 new.push((name, topic_id(topic), settings));
             }
         }
-        if new.len() < 2 || !self.may_make() {
+        if new.len() < 2 || self.is_short {
             return;
         }
         let partitions: Vec<_> = new
@@ -259,12 +258,6 @@ impl<'a, D: Disk, T> Applying<'a, D, T> {
         self.is_short |= made.iter().any(is_short);
         let names = new.into_iter().map(|(name, ..)| name);
         self.made = names.zip(made).collect();
-    }
-
-    /// Whether there may be something to make a log of.
-    fn may_make(&mut self) -> bool {
-        self.is_short = self.is_short || self.manager.taking.files.is_spent();
-        !self.is_short
     }
 
     /// Topics of which a setting has changed, and all of them if it is one of the broker's that
@@ -392,7 +385,7 @@ impl<'a, D: Disk, T> Applying<'a, D, T> {
         }
         let log = match self.made.remove(name) {
             Some(made) => made,
-            None if logs.get(name).is_none() && !self.may_make() => return Err(NotTaken::PutOff),
+            None if logs.get(name).is_none() && self.is_short => return Err(NotTaken::PutOff),
             None => self.make_log(name, topic, settings),
         };
         let log = match log {

@@ -6,12 +6,10 @@ use klamm_controller::PartitionImage;
 use parking_lot::Mutex;
 
 use super::retries::Retries;
-use crate::file_budget::{FileBudget, Unbounded};
 use crate::follow_up::PartitionKey;
 
 /// What the taking over of metadata goes by, beside the metadata.
 pub(super) struct Taking {
-    pub(super) files: Box<dyn FileBudget>,
     has_lost_directory: bool,
     is_stopping: AtomicBool,
     /// Held by the one who takes over.
@@ -24,7 +22,6 @@ pub(super) struct Taking {
 impl Taking {
     pub(super) fn new(has_lost_directory: bool) -> Self {
         Self {
-            files: Box::new(Unbounded),
             has_lost_directory,
             is_stopping: AtomicBool::new(false),
             turn: Mutex::new(()),

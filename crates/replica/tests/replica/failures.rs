@@ -1,8 +1,9 @@
 //! Disks that refuse.
 
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::mpsc::sync_channel;
-use std::sync::{Arc, OnceLock, Weak};
 use std::thread;
 
 use klamm_io::sim::{Crash, Fault, SimDisk};
@@ -11,13 +12,13 @@ use klamm_log::Isolation;
 use klamm_primitives::Uuid;
 use klamm_records::Codecs;
 use klamm_replica::{
-    AppendError, FetchError, Fetcher, FileBudget, NotServed, NotTaken, OffsetError, OffsetQuery,
-    OffsetTarget, PartitionRole, ReplicaManager, ReplicaOptions,
+    AppendError, FetchError, Fetcher, NotServed, NotTaken, OffsetError, OffsetQuery, OffsetTarget,
+    PartitionRole, ReplicaOptions,
 };
 use klamm_wire::metadata::topic::TopicRecord;
 
 use crate::support::{
-    Bed, LOCAL, Number, Placed, broker, partition, produced, records, secs, sized, wanted,
+    Bed, LOCAL, Placed, broker, partition, produced, records, secs, sized, wanted,
 };
 
 fn of_logs(operation: DiskOperation) -> Fault {
@@ -221,7 +222,7 @@ fn re_015_a_partition_that_had_no_room_comes_when_there_is_some() {
 #[test]
 fn many_partitions_are_taken_and_each_has_its_own_fate() {
     let bed = Bed::new();
-    let in_the_way = std::path::Path::new("/data/b-0");
+    let in_the_way = Path::new("/data/b-0");
     bed.disk.create_dir_all(in_the_way).unwrap();
     let (applied, _) = bed.place_all(&["a-0", "b-0", "c-0"], &Placed::on(&[1]));
     assert_eq!(applied.led, [partition("a-0"), partition("c-0")]);
@@ -238,56 +239,40 @@ fn names(count: usize) -> Vec<String> {
     (0..count).map(|number| format!("p{number:04}-0")).collect()
 }
 
-/// As many partitions as may be are within the budget.
-#[derive(Clone, Default)]
-struct Files(Arc<AtomicI64>);
-
-impl Files {
-    fn set(&self, left: i64) {
-        self.0.store(left, Ordering::Relaxed);
-    }
-
-    /// How often it was asked when it was spent.
-    fn asked_in_vain(&self) -> i64 {
-        -self.0.load(Ordering::Relaxed)
-    }
-}
-
-impl FileBudget for Files {
-    fn is_spent(&self) -> bool {
-        self.0.fetch_sub(1, Ordering::Relaxed) <= 0
-    }
-}
-
-/// Covers RE-015: what is put off costs nothing while there is nothing to make it of, is told of
-/// once, and comes when there is.
+/// Covers RE-015: what is put off for want of descriptors is told of once, costs those no more that are
+/// there, and comes when there are some.
 #[test]
-fn re_015_partitions_beyond_their_files_are_put_off_and_come_later() {
-    let files = Files::default();
-    let bed = Bed::within(Box::new(files.clone()));
+fn re_015_partitions_beyond_the_descriptors_are_put_off_and_come_later() {
+    let bed = Bed::new();
     let names = names(200);
     let names: Vec<_> = names.iter().map(String::as_str).collect();
-    files.set(2);
+    // A directory is opened to be synced, and has not got its name yet when it is made.
+    let used_up = Fault::on(DiskOperation::SyncDir)
+        .where_path(|path| path.to_string_lossy().ends_with("-delete"))
+        .failing_with(DiskErrorKind::TooManyFiles);
+    bed.disk.inject(used_up.after(130).always());
     let (applied, _) = bed.place_all(&names, &Placed::on(&[1]));
-    let led = applied.led.len();
-    assert!((64..=128).contains(&led), "{led}");
-    assert_eq!((applied.not_taken.len(), applied.put_off), (0, 200 - led));
+    let (led, failed) = (applied.led.len(), applied.not_taken.len());
+    assert!((64..=130).contains(&led), "{led}");
+    assert!(
+        (1..=64).contains(&failed),
+        "those that were tried together: {failed}"
+    );
+    assert_eq!(led + failed + applied.put_off, 200);
+    assert!(applied.put_off > 0);
     let is_led = |name: &&&str| applied.led.contains(&partition(name));
     let left = *names.iter().find(|name| !is_led(name)).unwrap();
     assert_eq!(bed.status(left).role, PartitionRole::Offline);
     let first = applied.led[0].to_string();
     assert!(bed.append_one(1, &first, records(1)).is_ok());
-    assert_eq!(files.asked_in_vain(), 1, "once, whatever the partitions");
 
-    let made = bed.disk.calls(DiskOperation::CreateDir);
-    for retries in 1..=5 {
+    for _ in 0..5 {
         bed.clock.advance(secs(30));
         let (applied, _) = bed.manager.retry(bed.now());
-        assert_eq!((applied.led.len(), applied.put_off), (0, 0));
-        assert_eq!(files.asked_in_vain(), 1 + retries);
+        assert_eq!((applied.led.len(), applied.not_taken.len()), (0, 0));
+        assert_eq!(applied.put_off, 0);
     }
-    assert_eq!(bed.disk.calls(DiskOperation::CreateDir), made);
-    files.set(1000);
+    bed.disk.clear_faults();
     bed.clock.advance(secs(30));
     let (applied, _) = bed.manager.retry(bed.now());
     assert_eq!(applied.led.len(), 200 - led);
@@ -355,34 +340,20 @@ fn re_015_a_full_directory_keeps_no_partition_of_another_one_waiting() {
     assert_eq!(led, 150, "all of the other directory");
 }
 
-/// Ends the taking over when it is asked for the second time.
-#[derive(Default)]
-struct Ending {
-    manager: OnceLock<Weak<ReplicaManager<SimDisk, Number>>>,
-    asked: AtomicI64,
-}
-
-struct EndingFiles(Arc<Ending>);
-
-impl FileBudget for EndingFiles {
-    fn is_spent(&self) -> bool {
-        let manager = self.0.manager.get().and_then(Weak::upgrade);
-        if self.0.asked.fetch_add(1, Ordering::Relaxed) == 1
-            && let Some(manager) = manager
-        {
-            manager.stop_taking();
-        }
-        false
-    }
-}
-
 /// The end of the broker does not wait until thousands of partitions are made.
 #[test]
 fn an_image_that_is_being_taken_over_can_be_ended_in_between() {
-    let ending = Arc::new(Ending::default());
-    let bed = Bed::within(Box::new(EndingFiles(Arc::clone(&ending))));
+    let bed = Bed::new();
+    let (manager, made) = (Arc::downgrade(&bed.manager), AtomicI64::default());
+    bed.disk
+        .inject(Fault::on(DiskOperation::CreateDir).where_path(move |_| {
+            // The first of those that are made as the second ones.
+            if made.fetch_add(1, Ordering::Relaxed) == 64 {
+                manager.upgrade().unwrap().stop_taking();
+            }
+            false
+        }));
     let before = bed.manager.image().offset();
-    ending.manager.set(Arc::downgrade(&bed.manager)).unwrap();
     let names = names(500);
     let names: Vec<_> = names.iter().map(String::as_str).collect();
     let (applied, _) = bed.place_all(&names, &Placed::on(&[1]));

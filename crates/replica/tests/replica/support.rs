@@ -18,9 +18,9 @@ use klamm_log::{
 };
 use klamm_primitives::{BrokerId, LeaderEpoch, Offset, TopicPartition};
 use klamm_replica::{
-    AppendError, AppendedRecords, FetchError, FetchedRecords, FileBudget, Finished, FollowUp,
-    IsrAnswer, IsrProposal, IsrProposer, PartitionAppended, PartitionRole, PartitionStatus,
-    ReplicaManager, ReplicaOptions, ReplicaWiring, Ticket, TopicSettings, TopicSettingsSource,
+    AppendError, AppendedRecords, FetchError, FetchedRecords, Finished, FollowUp, IsrAnswer,
+    IsrProposal, IsrProposer, PartitionAppended, PartitionRole, PartitionStatus, ReplicaManager,
+    ReplicaOptions, ReplicaWiring, Ticket, TopicSettings, TopicSettingsSource,
 };
 use parking_lot::Mutex;
 
@@ -110,21 +110,6 @@ impl Bed {
     }
 
     pub(crate) fn with(options: &ReplicaOptions, disk: SimDisk, directories: &[&str]) -> Self {
-        Self::build(options, disk, directories, None)
-    }
-
-    /// With a bound to the files of its partitions.
-    pub(crate) fn within(files: Box<dyn FileBudget>) -> Self {
-        let options = ReplicaOptions::new(broker(LOCAL));
-        Self::build(&options, SimDisk::new(0), &["/data"], Some(files))
-    }
-
-    fn build(
-        options: &ReplicaOptions,
-        disk: SimDisk,
-        directories: &[&str],
-        files: Option<Box<dyn FileBudget>>,
-    ) -> Self {
         let clock = SimClock::new();
         let events: Arc<Mutex<Vec<LogEvent<SimDisk>>>> = Arc::default();
         let logs = Arc::new(open_logs(&disk, directories, &clock, &events));
@@ -136,10 +121,7 @@ impl Bed {
             settings: Box::new(SettingsTable(Arc::clone(&settings))),
             proposer: Box::new(Proposals(Arc::clone(&proposals))),
         };
-        let mut manager = ReplicaManager::new(options, wiring, Arc::clone(&image), clock.now());
-        if let Some(files) = files {
-            manager = manager.within(files);
-        }
+        let manager = ReplicaManager::new(options, wiring, Arc::clone(&image), clock.now());
         let bed = Self {
             clock,
             disk,

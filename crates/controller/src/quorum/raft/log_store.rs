@@ -224,6 +224,9 @@ impl<D: Disk, C: Clock> LogStore<D, C> {
     /// Begins the log of a quorum of one: the node has voted for itself, which is a majority, and its
     /// first entry says that there is nobody else. What an election would come to, at fewer syncs.
     /// Returns the entry. Blocks.
+    ///
+    /// The entry becomes durable with the next one. Until then nobody has been promised anything, and
+    /// a log without it is begun once more, in the same term.
     pub(super) fn begin(&self, node: BrokerId) -> Result<Entry, LogStoreError> {
         let former = self.vote();
         let term = former.map_or(1, |vote| vote.leader_id.term.max(1));
@@ -231,6 +234,8 @@ impl<D: Disk, C: Clock> LogStore<D, C> {
         // Whoever was interrupted here has left it.
         if former != Some(vote) {
             self.save_vote_now(vote)?;
+            // That has synced the directory, in which the log's first segment was before.
+            self.inner.written.lock().log.note_directory_synced();
         }
         let nodes = BTreeMap::from([(node, BasicNode::default())]);
         let membership = Membership::new(vec![BTreeSet::from([node])], nodes);
@@ -239,7 +244,7 @@ impl<D: Disk, C: Clock> LogStore<D, C> {
             log_id: LogId::new(leader, 0),
             payload: EntryPayload::Membership(membership),
         };
-        self.append_now(std::slice::from_ref(&entry))?;
+        self.write_now(&mut self.inner.written.lock(), std::slice::from_ref(&entry))?;
         Ok(entry)
     }
 
@@ -277,9 +282,21 @@ impl<D: Disk, C: Clock> LogStore<D, C> {
     /// Writes entries and makes them durable. Blocks.
     fn append_now(&self, entries: &[Entry]) -> Result<(), LogStoreError> {
         let inner = &self.inner;
+        let mut written = inner.written.lock();
+        self.write_now(&mut written, entries)?;
+        inner.room.flush(&mut written.log)?;
+        let durable = written.log.recovery_point();
+        if let Some(point) = &mut written.durable {
+            point.raise(durable);
+        }
+        Ok(())
+    }
+
+    /// Writes entries, and leaves it to the next append to make them durable. Blocks.
+    fn write_now(&self, written: &mut Written<D>, entries: &[Entry]) -> Result<(), LogStoreError> {
+        let inner = &self.inner;
         let now_ms = inner.clock.unix_ms();
         let mut codecs = Codecs::default();
-        let mut written = inner.written.lock();
         let durable = written.log.recovery_point();
         for entry in entries {
             let expected = written.log.log_end_offset();
@@ -293,11 +310,6 @@ impl<D: Disk, C: Clock> LogStore<D, C> {
             let term = term_as_epoch(entry.log_id.leader_id.term)?;
             inner.room.append(&mut written.log, batch, term, now_ms)?;
             written.last = Some(entry.log_id);
-        }
-        inner.room.flush(&mut written.log)?;
-        let durable = written.log.recovery_point();
-        if let Some(point) = &mut written.durable {
-            point.raise(durable);
         }
         Ok(())
     }
