@@ -1,9 +1,11 @@
 //! What a [`LogManager`](super::LogManager) is told when it is made.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use klamm_io::Disk;
+use klamm_primitives::TopicId;
 
 use crate::directory::Owner;
 use crate::log_event::LogEvent;
@@ -38,6 +40,9 @@ pub struct ManagerOptions {
     /// `log.cleaner.enable`: logs with `compact` in their policy are somebody else's to compact
     /// and to let old segments go of; then only those go here that lie before the log start.
     pub has_cleaner: bool,
+    /// Topics that the cluster has deleted. Of two directories of one partition the one of such a topic
+    /// is left out: it was deleted while its log directory was offline, and made anew in another.
+    pub deleted_topics: HashSet<TopicId>,
 }
 
 impl ManagerOptions {
@@ -55,6 +60,7 @@ impl ManagerOptions {
             producer_expiry_interval: Duration::from_mins(10),
             file_delete_delay: Duration::from_mins(1),
             has_cleaner: true,
+            deleted_topics: HashSet::new(),
         }
     }
 }
