@@ -5,24 +5,32 @@ use klamm_log::ReadLimit;
 
 use crate::fetch_request::FetchedRecords;
 
-/// What is left of the bytes that one answer may hold.
+/// What is left of the bytes that one answer may hold, and of the files that it may keep open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ReadBudget {
     bytes_left: u32,
+    files_left: usize,
     /// Nothing was found yet: the first batch may be larger than all limits (KIP-74).
     is_first: bool,
 }
 
 impl ReadBudget {
-    pub(crate) const fn new(max_bytes: u32) -> Self {
+    pub(crate) const fn new(max_bytes: u32, files_max: usize) -> Self {
         Self {
             bytes_left: max_bytes,
+            files_left: files_max,
             is_first: true,
         }
     }
 
     /// How much may be read of the next partition, which has a limit of its own.
     pub(crate) fn limit(self, of_partition: u32) -> ReadLimit {
+        if self.files_left == 0 {
+            return ReadLimit {
+                bytes_max: 0,
+                whole_first_batch: false,
+            };
+        }
         ReadLimit {
             bytes_max: self.bytes_left.min(of_partition),
             whole_first_batch: self.is_first,
@@ -34,6 +42,7 @@ impl ReadBudget {
         if let Some(range) = &found.records {
             let len = u32::try_from(range.len).unwrap_or(u32::MAX);
             self.bytes_left = self.bytes_left.saturating_sub(len);
+            self.files_left -= 1;
             self.is_first = false;
         }
     }
