@@ -23,6 +23,7 @@ mod requests;
 mod task;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+mod trouble;
 
 pub use answer::{Answer, AnswerError, Failure, NotReady, RequestId, SendOptions};
 pub use bootstrap::{BootstrapAddress, BootstrapError, resolvable};
@@ -37,6 +38,7 @@ pub use network_client::{
 pub use node::{Node, NodeId};
 pub use requests::{RequestFailure, Requests, RequestsGuest, Target};
 pub use task::{ClientHandle, ClientTask};
+pub use trouble::{Loss, LossKind, Trouble};
 
 /// The examples of the README are tests, too.
 #[cfg(doctest)]

@@ -25,6 +25,7 @@ use crate::bootstrap::BootstrapAddress;
 use crate::cluster::Cluster;
 use crate::config::ClientConfig;
 use crate::node::{Node, NodeId};
+use crate::trouble::Trouble;
 
 pub(crate) use self::refresh::Asked;
 
@@ -204,9 +205,9 @@ impl Metadata {
         self.shared.state.lock().take_error(Some(topic))
     }
 
-    /// What last went wrong with a connection since there was an answer, for people: who waits
-    /// for metadata in vain can say why.
-    pub fn last_trouble(&self) -> Option<Arc<str>> {
+    /// What last went wrong with a connection since there was an answer: who waits for metadata in
+    /// vain can say why.
+    pub fn last_trouble(&self) -> Option<Arc<Trouble>> {
         self.shared.state.lock().trouble.clone()
     }
 
@@ -291,7 +292,7 @@ impl Metadata {
     }
 
     /// Notes why a connection was lost or not made.
-    pub(crate) fn note_trouble(&self, trouble: Arc<str>) {
+    pub(crate) fn note_trouble(&self, trouble: Arc<Trouble>) {
         self.shared.state.lock().trouble = Some(trouble);
     }
 

@@ -32,6 +32,7 @@ use crate::backoff::FOREVER;
 use crate::config::ClientConfig;
 use crate::metadata::Metadata;
 use crate::node::NodeId;
+use crate::trouble::Trouble;
 
 pub use self::event::{Action, ConnectionId, Event};
 pub use self::features::FinalizedFeatures;
@@ -111,9 +112,7 @@ impl NetworkClient {
             match event {
                 Event::Written(connection) => self.written(connection, now),
                 Event::Received(connection, frame) => self.received(connection, frame, now),
-                Event::Disconnected(connection, reason) => {
-                    self.disconnected(connection, &reason, now);
-                }
+                Event::Disconnected(connection, loss) => self.disconnected(connection, loss, now),
                 Event::AuthenticationFailed(connection, reason) => {
                     self.authentication_failed(connection, reason, now);
                 }
@@ -196,6 +195,11 @@ impl NetworkClient {
             Phase::AuthenticationFailed(reason) => Some(reason),
             _ => None,
         }
+    }
+
+    /// What last went wrong with the connection to a node, until it is ready for requests again.
+    pub fn trouble(&self, node: NodeId) -> Option<&Arc<Trouble>> {
+        self.states.trouble(node)
     }
 
     /// Whether the last connection to a node was lost or not made, and no other was started.

@@ -63,14 +63,21 @@ pub struct Node {
     pub rack: Option<Arc<str>>,
 }
 
+impl Node {
+    /// Where it is, as `host:port`, a host with colons in brackets.
+    pub fn address(&self) -> String {
+        let Self { host, port, .. } = self;
+        if host.contains(':') {
+            format!("[{host}]:{port}")
+        } else {
+            format!("{host}:{port}")
+        }
+    }
+}
+
 impl fmt::Display for Node {
     /// As `id at host:port`, a host with colons in brackets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (open, close) = if self.host.contains(':') {
-            ("[", "]")
-        } else {
-            ("", "")
-        };
-        write!(f, "{} at {open}{}{close}:{}", self.id, self.host, self.port)
+        write!(f, "{} at {}", self.id, self.address())
     }
 }

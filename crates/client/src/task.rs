@@ -22,6 +22,7 @@ use crate::config::ClientConfig;
 use crate::guest::Guest;
 use crate::metadata::Metadata;
 use crate::network_client::{Action, ConnectionId, Event, NetworkClient};
+use crate::trouble::{Loss, LossKind};
 
 /// The task that owns the sockets, a [`NetworkClient`] and a [`Guest`]. Dropping it lets the task
 /// run on; see [`ClientHandle::close`].
@@ -230,8 +231,8 @@ impl<N: Net, G: Guest> Shell<N, G> {
             Err(refused) => {
                 error!(connection = %id, %refused, "closing the connection");
                 self.connections.remove(&id);
-                let reason = refused.to_string().into();
-                self.events.push(Event::Disconnected(id, reason));
+                let loss = Loss::new(LossKind::Broken, refused.to_string());
+                self.events.push(Event::Disconnected(id, loss));
             }
         }
     }

@@ -23,6 +23,7 @@ use crate::bootstrap::BootstrapAddress;
 use crate::config::ClientConfig;
 use crate::network_client::{Action, ConnectionId, Event, NetworkClient};
 use crate::node::NodeId;
+use crate::trouble::{Loss, LossKind};
 
 /// A client, the time, and what it has asked for. Nothing happens by itself: what is written is
 /// reported as written at once, everything else is up to the test.
@@ -304,7 +305,10 @@ impl Harness {
     /// The connection of a node is lost.
     pub fn lose(&mut self, node: NodeId) {
         let connection = self.connection(node);
-        self.event(Event::Disconnected(connection, "reset".into()));
+        self.event(Event::Disconnected(
+            connection,
+            Loss::new(LossKind::Broken, "reset"),
+        ));
     }
 
     /// The next request that was sent.

@@ -96,6 +96,10 @@ pub enum DiskErrorKind {
     NotADirectory,
     /// A file was needed and a directory is there.
     IsADirectory,
+    /// A file was needed and something is there that is neither a file nor a directory: a link that
+    /// leads nowhere or to itself, a pipe, a socket, a device. Somebody has put it there; it says
+    /// nothing about the disk.
+    NotAFile,
     /// The directory to remove holds something.
     DirectoryNotEmpty,
     /// The file ends before the bytes that were asked for.
@@ -112,6 +116,20 @@ impl DiskErrorKind {
             Some(Errno::DQUOT) => return Self::Full,
             // Our descriptors are always open, so this one was opened for reading only.
             Some(Errno::BADF) => return Self::Denied,
+            // What cannot be read or written at a position.
+            Some(Errno::LOOP | Errno::SPIPE) => return Self::NotAFile,
+            // A socket, or a device that nobody drives. In the midst of reading it is the disk.
+            Some(Errno::NXIO | Errno::NODEV)
+                if matches!(operation, DiskOperation::Open | DiskOperation::Allocate) =>
+            {
+                return Self::NotAFile;
+            }
+            // Of a file no length is asked that it cannot have, and a file can be synced.
+            Some(Errno::INVAL)
+                if matches!(operation, DiskOperation::Sync | DiskOperation::SetLen) =>
+            {
+                return Self::NotAFile;
+            }
             _ => {}
         }
         match error.kind() {

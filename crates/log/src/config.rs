@@ -109,6 +109,9 @@ pub struct LogConfig {
     /// A log without idempotent producers, written by one owner, needs none of those files and their
     /// syncs. No setting of Kafka's.
     pub keeps_producer_snapshots: bool,
+    /// Whether the list of leader epochs is kept on disk. Each new epoch costs two syncs for it; who
+    /// never asks which epoch began where need not have it. No setting of Kafka's.
+    pub keeps_leader_epochs: bool,
 }
 
 impl Default for LogConfig {
@@ -135,6 +138,7 @@ impl Default for LogConfig {
             dirty_ratio_min: 0.5,
             producer_id_expiration: DAY,
             keeps_producer_snapshots: true,
+            keeps_leader_epochs: true,
         }
     }
 }

@@ -22,12 +22,15 @@ pub trait DiskFailure {
 
     /// Whether the directory cannot be relied upon any more. A full disk still reads and removes,
     /// a process without descriptors or memory says nothing about the disk, a file that is too
-    /// short is damaged by itself, and a directory in the place of a file was put there by somebody.
+    /// short is damaged by itself, and a directory, a link or a pipe in the place of a file was put
+    /// there by somebody.
     fn takes_directory_offline(&self) -> bool {
         let of_a_file = |kind| {
             matches!(
                 kind,
-                DiskErrorKind::UnexpectedEnd | DiskErrorKind::IsADirectory
+                DiskErrorKind::UnexpectedEnd
+                    | DiskErrorKind::IsADirectory
+                    | DiskErrorKind::NotAFile
             )
         };
         self.disk_error()

@@ -30,7 +30,7 @@ use crate::segment::{Home, Segment, SegmentError};
 ///
 /// Not synchronised: its owner puts it under a lock of its own. All calls may block on the disk.
 /// Appending waits for no sync but that of the list of leader epochs, when a leader has changed and
-/// the list is [kept](crate::OpenOptions::lists_epochs);
+/// the list is [kept](LogConfig::keeps_leader_epochs);
 /// making records durable is the work of a [`Flush`](crate::Flush).
 ///
 /// After an error that leaves the file or its sync in doubt the log is
@@ -50,8 +50,6 @@ pub struct Log<D: Disk> {
     pub(crate) syncs: Arc<Syncs>,
     /// Whether the list of leader epochs has one more than is on disk.
     pub(crate) has_begun_epoch: bool,
-    /// Whether that list is on disk at all.
-    pub(crate) lists_epochs: bool,
     pub(crate) condition: Condition,
 }
 
@@ -268,7 +266,7 @@ impl<D: Disk> Log<D> {
     ) -> Result<(), DiskError> {
         let mut epochs = self.shared.epochs.read().clone();
         if change(&mut epochs) {
-            if self.lists_epochs {
+            if self.config.keeps_leader_epochs {
                 epochs.write(&self.disk, &self.directory)?;
             }
             *self.shared.epochs.write() = epochs;

@@ -171,7 +171,8 @@ impl<D: Disk> LogManager<D> {
             logs.retain(|partition, log| {
                 let stays = !Arc::ptr_eq(log.directory(), directory);
                 if !stays {
-                    unavailable.insert(partition.clone(), Unserved::for_good(directory, partition));
+                    let unserved = Unserved::for_good(directory, partition);
+                    unavailable.insert(partition.clone(), unserved.of_topic(log.topic_id()));
                     gone.push(log.clone());
                 }
                 stays

@@ -42,9 +42,6 @@ pub struct OpenOptions {
     pub log_start: Offset,
     /// The high watermark, if a checkpoint has it.
     pub high_watermark: Offset,
-    /// Whether the list of leader epochs is kept on disk. Each new epoch costs two syncs for it; who
-    /// never asks which epoch began where need not have it.
-    pub lists_epochs: bool,
     /// Unix time.
     pub now_ms: i64,
 }
@@ -57,7 +54,6 @@ impl OpenOptions {
             recovery_point: Offset::ZERO,
             log_start: Offset::ZERO,
             high_watermark: Offset::ZERO,
-            lists_epochs: true,
             now_ms,
         }
     }
@@ -413,7 +409,6 @@ impl<D: Disk> Opener<D> {
             },
             syncs: Arc::new(syncs),
             has_begun_epoch,
-            lists_epochs: self.options.lists_epochs,
             condition: Condition::Open,
         };
         log.set_high_watermark(self.options.high_watermark);

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
-use klamm_io::{DiskError, DiskErrorKind, DiskFile, DiskOperation};
+use klamm_io::{DiskError, DiskFile, DiskOperation};
 use parking_lot::{MappedRwLockReadGuard, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// The files of segments that are open, of all logs that share this.
@@ -34,15 +34,11 @@ pub(crate) struct HeldFile<F> {
     stays_open: AtomicBool,
     /// Counts the writes that have ended, well or not.
     writes: AtomicU64,
-    /// Held while it is synced: the system tells a failure to one of two only.
-    synced: Mutex<Synced>,
-}
-
-#[derive(Default)]
-struct Synced {
-    /// How many writes there were before the last sync.
-    writes: u64,
-    has_failed: bool,
+    /// How many of them the last sync has made durable. Held during a sync: the system tells a failure
+    /// to one of two only.
+    synced: Mutex<u64>,
+    /// A sync has failed. Changed while `synced` is held.
+    has_failed: AtomicBool,
 }
 
 /// What came of closing a file.
@@ -75,6 +71,7 @@ impl<F: DiskFile> OpenFiles<F> {
             stays_open: AtomicBool::new(false),
             writes: AtomicU64::new(0),
             synced: Mutex::default(),
+            has_failed: AtomicBool::new(false),
         })
     }
 
@@ -117,7 +114,7 @@ impl<F: DiskFile> HeldFile<F> {
     /// closed for others.
     pub(crate) fn get(
         self: &Arc<Self>,
-        open: impl Fn() -> Result<F, DiskError>,
+        open: impl FnOnce() -> Result<F, DiskError>,
     ) -> Result<F, DiskError> {
         Ok(self.opened(open)?.clone())
     }
@@ -133,12 +130,18 @@ impl<F: DiskFile> HeldFile<F> {
     }
 
     /// Writes, with the file that `open` opens if it is not.
+    ///
+    /// # Errors
+    /// Among others where an earlier sync has failed: its log may not have heard of it.
     pub(crate) fn write<T>(
         self: &Arc<Self>,
-        open: impl Fn() -> Result<F, DiskError>,
+        open: impl FnOnce() -> Result<F, DiskError>,
         write: impl FnOnce(&F) -> Result<T, DiskError>,
     ) -> Result<T, DiskError> {
         let file = self.opened(open)?;
+        if self.has_failed.load(Ordering::Acquire) {
+            return Err(failed_before(file.path()));
+        }
         let written = write(&file);
         // While it is still held, so that whoever closes it knows of it.
         self.writes.fetch_add(1, Ordering::AcqRel);
@@ -147,7 +150,7 @@ impl<F: DiskFile> HeldFile<F> {
 
     fn opened(
         self: &Arc<Self>,
-        open: impl Fn() -> Result<F, DiskError>,
+        open: impl FnOnce() -> Result<F, DiskError>,
     ) -> Result<MappedRwLockReadGuard<'_, F>, DiskError> {
         // Loaded first: who stores would take the line from all others who use the file.
         if !self.was_used.load(Ordering::Relaxed) {
@@ -159,15 +162,7 @@ impl<F: DiskFile> HeldFile<F> {
         self.book.make_room();
         let mut slot = self.file.write();
         if slot.is_none() {
-            *slot = Some(match open() {
-                // Others than segments have taken what there was: sockets, readers, directories.
-                Err(error)
-                    if error.kind() == DiskErrorKind::TooManyFiles && self.book.close_one() =>
-                {
-                    open()?
-                }
-                opened => opened?,
-            });
+            *slot = Some(open()?);
             self.book.opened(self);
         }
         let file = RwLockWriteGuard::downgrade(slot);
@@ -182,7 +177,7 @@ impl<F: DiskFile> HeldFile<F> {
     /// Whether something was written that no sync has made durable.
     pub(crate) fn owes_sync(&self) -> bool {
         let synced = self.synced.lock();
-        synced.has_failed || self.writes.load(Ordering::Acquire) != synced.writes
+        self.has_failed.load(Ordering::Acquire) || self.writes.load(Ordering::Acquire) != *synced
     }
 
     /// Makes durable what was written before. Says whether there was anything to do it by: a file
@@ -199,15 +194,17 @@ impl<F: DiskFile> HeldFile<F> {
         Ok(true)
     }
 
-    fn sync_by(&self, synced: &mut Synced, file: &F) -> Result<(), DiskError> {
-        if synced.has_failed {
+    fn sync_by(&self, synced: &mut u64, file: &F) -> Result<(), DiskError> {
+        if self.has_failed.load(Ordering::Acquire) {
             return Err(failed_before(file.path()));
         }
         let writes = self.writes.load(Ordering::Acquire);
         let done = file.sync_data();
-        synced.has_failed = done.is_err();
+        if done.is_err() {
+            self.has_failed.store(true, Ordering::Release);
+        }
         done?;
-        synced.writes = writes;
+        *synced = writes;
         Ok(())
     }
 
@@ -226,8 +223,8 @@ impl<F: DiskFile> HeldFile<F> {
         let Some(file) = file else {
             return Closed::Never;
         };
-        let is_dirty = self.writes.load(Ordering::Acquire) != synced.writes;
-        if is_dirty && self.sync_by(&mut synced, &file).is_err() || synced.has_failed {
+        let is_dirty = self.writes.load(Ordering::Acquire) != *synced;
+        if is_dirty && self.sync_by(&mut synced, &file).is_err() {
             // Its log hears of it at its next write or sync.
             return Closed::Never;
         }
@@ -237,7 +234,7 @@ impl<F: DiskFile> HeldFile<F> {
         if self.stays_open.load(Ordering::Acquire) {
             return Closed::Never;
         }
-        if self.writes.load(Ordering::Acquire) != synced.writes {
+        if self.writes.load(Ordering::Acquire) != *synced {
             return Closed::NotNow;
         }
         *slot = None;
@@ -261,4 +258,94 @@ fn if_open<F>(file: RwLockReadGuard<'_, Option<F>>) -> Option<MappedRwLockReadGu
 fn failed_before(path: &Path) -> DiskError {
     let source = std::io::Error::other("an earlier sync of this file has failed");
     DiskError::new(DiskOperation::Sync, path, source)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+    use std::thread;
+
+    use klamm_io::sim::{Crash, SimDisk, SimFile};
+    use klamm_io::{Disk as _, OpenMode, read_whole};
+
+    use super::*;
+
+    fn path(index: usize) -> PathBuf {
+        format!("/{index}").into()
+    }
+
+    fn held_files(disk: &SimDisk, book: &Arc<OpenFiles<SimFile>>) -> Vec<Arc<HeldFile<SimFile>>> {
+        let held = (0..6).map(|index| {
+            disk.open(&path(index), OpenMode::CreateNew).unwrap();
+            book.closed_file()
+        });
+        let held = held.collect();
+        disk.sync_dir(Path::new("/")).unwrap();
+        held
+    }
+
+    /// One is passed over while it is used, but not for ever.
+    #[test]
+    fn the_file_that_was_used_least_of_late_is_closed() {
+        let disk = SimDisk::new(1);
+        let book = OpenFiles::new(Some(3));
+        let held = held_files(&disk, &book);
+        let get = |index: usize| {
+            let open = || disk.open(&path(index), OpenMode::ReadWrite);
+            held[index].get(open).unwrap();
+        };
+        let open = || (0..6).filter(|it| held[*it].is_open()).collect::<Vec<_>>();
+        for index in [0, 1, 2, 3] {
+            get(index);
+        }
+        assert_eq!(open(), [1, 2, 3], "all were used, the oldest goes");
+        get(1);
+        get(4);
+        assert_eq!(open(), [1, 3, 4]);
+        held[3].keep_open();
+        for index in [5, 0, 2, 5, 0, 2] {
+            get(index);
+        }
+        assert!(held[3].is_open());
+        assert_eq!(disk.open_files(), 3);
+        drop(held);
+        assert_eq!(book.count.load(Ordering::Relaxed), 0);
+    }
+
+    /// Whoever closes a file that others write to and sync at the time has made durable all that was
+    /// written to it.
+    #[test]
+    fn no_write_is_missed_by_the_sync_before_a_close() {
+        for round in 0..20 {
+            let disk = SimDisk::new(round);
+            let book = OpenFiles::new(Some(2));
+            let held = held_files(&disk, &book);
+            thread::scope(|scope| {
+                for thread in 0..3 {
+                    let (disk, held) = (&disk, &held);
+                    scope.spawn(move || {
+                        for turn in 0..100 {
+                            let index = (turn * (thread + 1) + turn / 7) % held.len();
+                            let open = || disk.open(&path(index), OpenMode::ReadWrite);
+                            let at = (thread * 100 + turn) as u64;
+                            let write = |file: &SimFile| file.write_all_at(&[1], at);
+                            held[index].write(open, write).unwrap();
+                            if turn % 10 == 0 {
+                                held[index].sync().unwrap();
+                            }
+                        }
+                    });
+                }
+            });
+            let after = disk.crash(Crash::PowerLossLosingAll);
+            let content = |disk, index| read_whole(disk, &path(index), 1 << 20).unwrap();
+            let closed = (0..held.len()).filter(|index| !held[*index].is_open());
+            let closed: Vec<_> = closed.collect();
+            assert!(closed.len() >= 3, "{closed:?}");
+            for index in closed {
+                assert!(!held[index].owes_sync());
+                assert_eq!(content(&after, index), content(&disk, index), "{index}");
+            }
+        }
+    }
 }

@@ -27,7 +27,7 @@ use crate::ending::Ending;
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
-        Err(refused) => return arguments::answer(&refused),
+        Err(refused) => return arguments::answer(refused),
     };
     match run(arguments) {
         Ok(ending) => ending.into(),
@@ -45,13 +45,16 @@ fn run(arguments: Arguments) -> anyhow::Result<Ending> {
         .thread_name("klamm-producer")
         .enable_all()
         .build()?;
-    runtime.block_on(async {
+    let ended = runtime.block_on(async {
         match arguments.command {
             Command::Produce(options) => produce::run(*options).await,
             Command::Perf(options) => perf::run(*options).await,
             Command::Verify(options) => verify::run(options).await,
         }
-    })
+    });
+    // A look-up of a host's name cannot be called back, and nobody waits for it any more.
+    runtime.shutdown_background();
+    ended
 }
 
 /// The sender with its sockets takes one; the other is for what prints.

@@ -31,13 +31,15 @@ pub(crate) async fn run(options: Options) -> Result<Ending> {
     let config = options.layers()?.config()?;
     let mut payload = options.payload(fastrand::Rng::new())?;
     let form = Form::of(options.json);
-    let mut stop = Stop::listen()?;
+    let mut stop = Stop::listen(config.delivery.delivery_timeout)?;
     let Some(producer) = connect(config, &options.topic, &mut stop).await? else {
         return Ok(Ending::Interrupted);
     };
 
     let start = SystemClock.now();
     let statistics = Arc::new(Shared::new(start));
+    let counted = Arc::clone(&statistics);
+    stop.count_by(move || counted.on_the_way());
     let (done, end) = oneshot::channel();
     let watching = tokio::spawn(watch(Arc::clone(&statistics), form, end));
     let pace = Pace::new(options.throughput, start);
@@ -50,8 +52,7 @@ pub(crate) async fn run(options: Options) -> Result<Ending> {
         &mut stop,
     )
     .await;
-    // What failed is counted record by record; the flush has nothing to add.
-    drop(producer.flush().await);
+    stop.finish(&producer).await;
     let finish = SystemClock.now();
     done.send(()).ok();
     drop(watching.await);
@@ -93,6 +94,7 @@ async fn send(
         let value = payload.next(number);
         let size = value.len();
         let began = SystemClock.now();
+        statistics.sending(number + 1);
         let noted = Arc::clone(statistics);
         let record = Record::to(Arc::clone(&topic)).with_value(value);
         let sending = producer.send_with(record, move |outcome| match outcome {

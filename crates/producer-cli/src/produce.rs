@@ -38,7 +38,7 @@ pub(crate) async fn run(options: Options) -> Result<Ending> {
     let config = options.layers()?.config()?;
     let reader = options.reader()?;
     let inputs = Input::open(&options.files)?;
-    let mut stop = Stop::listen()?;
+    let mut stop = Stop::listen(config.delivery.delivery_timeout)?;
     let is_acknowledged = config.delivery.acks != Acks::None;
     let Some(producer) = connect(config, &options.topic, &mut stop).await? else {
         return Ok(Ending::Interrupted);
@@ -46,6 +46,8 @@ pub(crate) async fn run(options: Options) -> Result<Ending> {
 
     let names = inputs.iter().map(|input| input.name.clone()).collect();
     let tally = Arc::new(Tally::new(names));
+    let counted = Arc::clone(&tally);
+    stop.count_by(move || counted.on_the_way());
     let (done, end) = oneshot::channel();
     let bar = Bar::new(&inputs);
     let watching = tokio::spawn(watch(Arc::clone(&tally), bar, end));
@@ -53,8 +55,7 @@ pub(crate) async fn run(options: Options) -> Result<Ending> {
     let topic = Arc::from(options.topic.as_str());
     let sending = Sending::new(&producer, topic, reader, options.sync, &tally);
     let left = sending.run(inputs, &mut stop).await;
-    // Who failed is known record by record; the flush has nothing to add.
-    drop(producer.flush().await);
+    stop.finish(&producer).await;
     producer.close(None).await;
     done.send(()).ok();
     drop(watching.await);

@@ -28,26 +28,29 @@ use crate::stop::Stop;
 /// A wrong setting, no address of the cluster, or an output that cannot be written to.
 pub(crate) async fn run(options: Options) -> Result<Ending> {
     let config = options.layers()?.config()?;
-    let mut stop = Stop::listen()?;
+    let mut stop = Stop::listen(config.delivery.delivery_timeout)?;
     let producer = Producer::builder(config).build().await?;
     let lines = Lines::start().context("the output's thread cannot be started")?;
     lines.tell(Event::StartupComplete, None);
 
     let start = SystemClock.now();
-    let acked = Arc::new(AtomicU64::new(0));
+    let counts = Arc::new(Counts::default());
+    let counted = Arc::clone(&counts);
+    stop.count_by(move || counted.on_the_way());
     let sending = Sending {
         producer: &producer,
         numbered: options.numbered(SystemClock.unix_ms()),
         pace: Pace::new(options.throughput, start),
         count_max: options.count_max(),
         lines: &lines,
-        acked: &acked,
+        counts: &counts,
     };
     let sent = sending.run(&mut stop).await;
+    stop.finish(&producer).await;
     producer.close(None).await;
 
     lines.tell(Event::ShutdownComplete, None);
-    let acked = acked.load(Ordering::Relaxed);
+    let acked = counts.acked.load(Ordering::Relaxed);
     let elapsed = SystemClock.now() - start;
     let throughput = options.throughput.number();
     lines.tell(Event::tool_data(sent, acked, throughput, elapsed), None);
@@ -66,7 +69,26 @@ struct Sending<'a> {
     pace: Pace,
     count_max: u64,
     lines: &'a Lines,
-    acked: &'a Arc<AtomicU64>,
+    counts: &'a Arc<Counts>,
+}
+
+/// What became of records.
+#[derive(Debug, Default)]
+struct Counts {
+    /// Handed over, or about to be.
+    sent: AtomicU64,
+    /// Of these, those that were acknowledged.
+    acked: AtomicU64,
+    /// And those that failed.
+    failed: AtomicU64,
+}
+
+impl Counts {
+    /// How many have no outcome.
+    fn on_the_way(&self) -> u64 {
+        let settled = self.acked.load(Ordering::Relaxed) + self.failed.load(Ordering::Relaxed);
+        self.sent.load(Ordering::Relaxed).saturating_sub(settled)
+    }
 }
 
 impl Sending<'_> {
@@ -99,10 +121,11 @@ impl Sending<'_> {
         let permit = self.lines.permit().await;
         let (record, sent) = self.numbered.record(number, SystemClock.unix_ms());
         let told = self.lines.clone();
-        let acked = Arc::clone(self.acked);
+        let counts = Arc::clone(self.counts);
+        counts.sent.store(number + 1, Ordering::Relaxed);
         let callback = {
             let sent = sent.clone();
-            move |outcome| tell(&told, &acked, sent, outcome, permit)
+            move |outcome| tell(&told, &counts, sent, outcome, permit)
         };
         match self.producer.send_with(record, callback).await {
             Ok(_) => Ok(()),
@@ -116,17 +139,20 @@ impl Sending<'_> {
 
 fn tell(
     lines: &Lines,
-    acked: &AtomicU64,
+    counts: &Counts,
     sent: Sent,
     outcome: Result<RecordMetadata, DeliveryError>,
     permit: OwnedSemaphorePermit,
 ) {
     let event = match outcome {
         Ok(metadata) => {
-            acked.fetch_add(1, Ordering::Relaxed);
+            counts.acked.fetch_add(1, Ordering::Relaxed);
             Event::acknowledged(sent, &metadata)
         }
-        Err(error) => Event::failed(sent, &error),
+        Err(error) => {
+            counts.failed.fetch_add(1, Ordering::Relaxed);
+            Event::failed(sent, &error)
+        }
     };
     lines.tell(event, Some(permit));
 }

@@ -11,6 +11,7 @@ use klamm_records::{
     BatchHeader, BatchOptions, CloseError, Codecs, Compression, HEADER_LEN, Header, ProducerStamp,
     RecordBatchBuilder, record_size_max,
 };
+use klamm_wire::ErrorCode;
 use tracing::warn;
 
 use crate::buffer_pool::Memory;
@@ -108,6 +109,8 @@ pub(crate) struct Batch {
     created: Instant,
     /// How often it was put back to be sent again.
     attempts: u32,
+    /// Why it was put back the last time.
+    last_code: Option<ErrorCode>,
     /// Not to be sent again before.
     not_before: Option<Instant>,
     /// What marks the producer, once it was given.
@@ -157,6 +160,7 @@ impl Batch {
             compression_ratio: None,
             created: now,
             attempts: 0,
+            last_code: None,
             not_before: None,
             stamp: None,
             sent_to_epoch: None,
@@ -232,6 +236,11 @@ impl Batch {
 
     pub(crate) fn attempts(&self) -> u32 {
         self.attempts
+    }
+
+    /// Why it was put back to be sent again the last time.
+    pub(crate) fn last_code(&self) -> Option<ErrorCode> {
+        self.last_code
     }
 
     pub(crate) fn stamp(&self) -> Option<ProducerStamp> {
@@ -348,9 +357,10 @@ impl Batch {
         self.sent_to_epoch = leader_epoch;
     }
 
-    /// Notes that it is put back, to be sent again after `wait`.
-    pub(crate) fn put_back(&mut self, now: Instant, wait: Duration) {
+    /// Notes that it is put back for `code`, to be sent again after `wait`.
+    pub(crate) fn put_back(&mut self, code: ErrorCode, now: Instant, wait: Duration) {
         self.attempts += 1;
+        self.last_code = Some(code);
         self.not_before = Some(now + wait);
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytestring::ByteString;
+use klamm_client::Trouble;
 use klamm_primitives::{Offset, PartitionIndex};
 use klamm_wire::ErrorCode;
 use thiserror::Error;
@@ -104,7 +105,7 @@ pub enum Failure {
         "topic not in the metadata after {} ms (max.block.ms){}{}",
         .waited.as_millis(),
         cause_text(*.cause),
-        trouble_text(.trouble.as_deref())
+        last_text(.last.as_ref())
     )]
     TopicMissing {
         /// How long the call waited.
@@ -112,7 +113,7 @@ pub enum Failure {
         /// What the cluster said of the topic last, if it said anything.
         cause: Option<ErrorCode>,
         /// What has kept brokers from answering since the last answer, if anything has.
-        trouble: Option<Arc<str>>,
+        last: Option<Obstacle>,
     },
     /// The topic did not get as many partitions within `max.block.ms`.
     #[error("the topic has {count} partitions after {} ms (max.block.ms)", .waited.as_millis())]
@@ -152,8 +153,9 @@ pub enum Failure {
     /// `delivery.timeout.ms` went by.
     #[error(
         "expiring {record_count} records for {partition}: {} ms have passed since the batch was \
-         begun (delivery.timeout.ms)",
-        .age.as_millis()
+         begun (delivery.timeout.ms){}",
+        .age.as_millis(),
+        last_text(.last.as_ref())
     )]
     Expired {
         /// How many records the batch has.
@@ -164,6 +166,8 @@ pub enum Failure {
         age: Duration,
         /// Whether the batch had been sent, so that it may have been written.
         sent: bool,
+        /// What stood in its way at the end, if anything is known of it.
+        last: Option<Obstacle>,
     },
     /// A broker refused the batch.
     #[error("{}", broker_text(*.code, .message.as_deref()))]
@@ -204,6 +208,32 @@ pub enum Failure {
     /// The batch could not be finished: a codec failed.
     #[error("the batch could not be built: {0}")]
     Unbuildable(klamm_records::CloseError),
+}
+
+/// What stood in the way of a record whose time ran out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Obstacle {
+    /// The connection to the node that the record was for, or that was asked for metadata, could
+    /// not be made or was lost, and is not there again.
+    Connection(Arc<Trouble>),
+    /// A broker, or the lack of its answer, said that this is to be tried again.
+    Answer(ErrorCode),
+    /// No leader is known of the record's partition.
+    NoLeader,
+    /// No address of `bootstrap.servers` has answered, and no connection was lost: one is being
+    /// made still, or nobody speaks on it.
+    Silence,
+}
+
+impl std::fmt::Display for Obstacle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Connection(trouble) => trouble.fmt(f),
+            Self::Answer(code) => f.write_str(&broker_text(*code, None)),
+            Self::NoLeader => f.write_str("no leader is known of the partition"),
+            Self::Silence => f.write_str("no address of bootstrap.servers has answered"),
+        }
+    }
 }
 
 impl Failure {
@@ -258,8 +288,8 @@ fn cause_text(code: Option<ErrorCode>) -> String {
     code.map_or_else(String::new, |code| format!(": {}", broker_text(code, None)))
 }
 
-fn trouble_text(trouble: Option<&str>) -> String {
-    trouble.map_or_else(String::new, |trouble| format!("; {trouble}"))
+fn last_text(last: Option<&Obstacle>) -> String {
+    last.map_or_else(String::new, |last| format!("; last: {last}"))
 }
 
 /// The broker's words, else the code's own.

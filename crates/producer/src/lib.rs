@@ -42,7 +42,7 @@ pub use config::{
     ProducerConfig, ProducerConfigBuilder, Strategy,
 };
 pub use delivery::Delivery;
-pub use error::{DeliveryError, Failure, Field, SendError};
+pub use error::{DeliveryError, Failure, Field, Obstacle, SendError};
 pub use interceptor::Interceptor;
 pub use metrics::Metric;
 pub use partitioner::{Choice, Partitioner, RoundRobin};

@@ -130,7 +130,7 @@ impl Sender {
             leaders_changed = false;
             next_turn = readiness.next_check;
             for batch in readiness.expired.drain(..) {
-                self.expire_queued(batch, now);
+                self.expire_queued(batch, now, client);
             }
             if !readiness.unknown_leaders.is_empty() {
                 let topics = readiness.unknown_leaders.iter().map(|topic| &**topic);
@@ -219,7 +219,7 @@ impl Guest for Sender {
             let failure = Failure::ProducerFailed(Arc::new(failure.clone()));
             self.fail_all(now, &failure);
         }
-        self.expire_in_flight(now);
+        self.expire_in_flight(now, client);
         let mut next_turn = None;
         if self.shared.lifecycle.fatal().is_none() {
             next_turn = self.ask_producer_id(now, client);

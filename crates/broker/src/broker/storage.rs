@@ -52,9 +52,13 @@ impl<D: Disk> Storage<D> {
         receiver: &EventReceiver<D, C>,
     ) -> Result<Self, StartError> {
         let configs = TopicConfigs(Arc::clone(settings));
+        let deleted_topics: HashSet<TopicId> = image.deleted_topics().collect();
         let opened = LogManager::open(
             &machine.disk,
-            options(settings, image.cluster_id(), machine.open_files_max),
+            ManagerOptions {
+                deleted_topics: deleted_topics.clone(),
+                ..options(settings, image.cluster_id(), machine.open_files_max)
+            },
             Wiring {
                 random: Box::new(machine.random),
                 events: events(health, receiver, machine.clock.clone()),
@@ -74,7 +78,7 @@ impl<D: Disk> Storage<D> {
             health.directory_was_offline();
         }
         let logs = Arc::new(opened.manager);
-        sort_out(&logs, image, settings.node_id, machine.clock.now())?;
+        sort_out(&logs, image, &deleted_topics, settings, machine.clock.now())?;
         let mut storage = Self {
             durability: Durability::start(Arc::clone(&logs), SYNC_THREADS)?,
             housekeeping: None,
@@ -200,13 +204,14 @@ enum Found {
 fn sort_out<D: Disk>(
     logs: &LogManager<D>,
     image: &MetadataImage,
-    broker: BrokerId,
+    deleted: &HashSet<TopicId>,
+    settings: &Settings,
     now: Instant,
 ) -> Result<(), StartError> {
-    let deleted: HashSet<TopicId> = image.deleted_topics().collect();
+    let broker = settings.node_id;
     let (mut left_over, mut mistaken, mut foreign) = (Vec::new(), Vec::new(), Vec::new());
     for log in logs.all() {
-        match found(log.partition(), log.topic_id(), image, &deleted, broker) {
+        match found(log.partition(), log.topic_id(), image, deleted, broker) {
             Found::Placed => {}
             Found::LeftOver => left_over.push(log),
             Found::Mistaken => mistaken.push(log),

@@ -289,6 +289,7 @@ impl TopicDefaults {
             dirty_ratio_min: these.double("min.cleanable.dirty.ratio"),
             producer_id_expiration: self.producer_id_expiration,
             keeps_producer_snapshots: true,
+            keeps_leader_epochs: true,
         };
         log.check()?;
         let rules = ValidationRules {

@@ -13,6 +13,7 @@ use crate::bootstrap::BootstrapAddress;
 use crate::cluster::{Cluster, ClusterParts, LastUse, Partition, Topic};
 use crate::config::ClientConfig;
 use crate::node::Node;
+use crate::trouble::Trouble;
 
 #[derive(Debug)]
 pub(super) struct State {
@@ -28,7 +29,7 @@ pub(super) struct State {
     pub(super) topic_errors: Vec<TopicError>,
     pub(super) fatal: Option<Failure>,
     /// Why a connection was lost or not made, since the last answer.
-    pub(super) trouble: Option<Arc<str>>,
+    pub(super) trouble: Option<Arc<Trouble>>,
     pub(super) closed: bool,
     pub(super) max_idle: Option<Duration>,
     pub(super) allow_auto_topic_creation: bool,

@@ -12,7 +12,8 @@ use super::in_flight::{InFlight, Purpose, Waiting};
 use super::link::Link;
 use super::{Action, ConnectionId, NetworkClient};
 use crate::answer::{Answer, Failure};
-use crate::node::NodeId;
+use crate::node::{Node, NodeId};
+use crate::trouble::{Loss, LossKind, Trouble};
 
 impl NetworkClient {
     /// Whether a request may be sent to a node now; if it has no connection, one is started.
@@ -131,15 +132,15 @@ impl NetworkClient {
     }
 
     /// The connection is lost, or was not made.
-    pub(super) fn disconnected(&mut self, connection: ConnectionId, reason: &str, now: Instant) {
+    pub(super) fn disconnected(&mut self, connection: ConnectionId, loss: Loss, now: Instant) {
         if let Some(node) = self.links.owner(connection) {
             // A broker that closes an idle connection is nothing to worry about.
             let idle = self.in_flight(node) == 0 && self.states.phase(node) == Some(&Phase::Ready);
             if idle {
-                debug!(%node, reason, "connection closed by the node");
-                self.note_trouble(node, reason);
+                debug!(%node, reason = %loss.reason, "connection closed by the node");
+                self.note_trouble(node, loss);
             } else {
-                self.tell_lost(node, reason);
+                self.tell_lost(node, loss);
             }
             self.lost(node, &Failure::Disconnected, now);
         }
@@ -147,8 +148,8 @@ impl NetworkClient {
 
     /// Tells people why a connection was lost or not made. That a node cannot be reached is
     /// something to see to; it is told loudly once, not at each attempt.
-    pub(super) fn tell_lost(&self, node: NodeId, reason: &str) {
-        let place = self.place(node);
+    pub(super) fn tell_lost(&mut self, node: NodeId, loss: Loss) {
+        let (place, reason) = (self.place(node), &*loss.reason);
         if self.states.is_first_failure(node) {
             warn!(node = %place, reason, "node cannot be reached, trying again");
         } else if self.states.is_preparing(node) {
@@ -156,13 +157,20 @@ impl NetworkClient {
         } else {
             info!(node = %place, reason, "connection lost");
         }
-        self.note_trouble(node, reason);
+        self.note_trouble(node, loss);
     }
 
-    /// Keeps for people why a connection was lost or not made.
-    pub(super) fn note_trouble(&self, node: NodeId, reason: &str) {
-        let trouble = format!("node {}: {reason}", self.place(node));
-        self.metadata.note_trouble(trouble.into());
+    /// Keeps why a connection was lost or not made: for whoever waits for this node, and for
+    /// whoever waits for metadata of any.
+    pub(super) fn note_trouble(&mut self, node: NodeId, loss: Loss) {
+        let address = self.metadata.look().node(node).map(Node::address);
+        let trouble = Arc::new(Trouble {
+            node,
+            address: address.map(Arc::from),
+            loss,
+        });
+        self.states.note_trouble(node, Arc::clone(&trouble));
+        self.metadata.note_trouble(trouble);
     }
 
     /// A node and its address, as people are told of it.
@@ -183,7 +191,8 @@ impl NetworkClient {
             return;
         };
         warn!(%node, %reason, "authentication failed");
-        self.note_trouble(node, &reason);
+        let loss = Loss::new(LossKind::Authentication, Arc::clone(&reason));
+        self.note_trouble(node, loss);
         let failure = Failure::Authentication(reason.clone());
         if self.is_refresh_due(now) {
             self.metadata.failed(now);

@@ -10,6 +10,7 @@ use super::addresses::Addresses;
 use crate::backoff::Backoff;
 use crate::config::ClientConfig;
 use crate::node::NodeId;
+use crate::trouble::Trouble;
 
 /// The states of the connections to nodes. One that is not in here was never tried, or is
 /// forgotten.
@@ -54,6 +55,8 @@ struct NodeState {
     /// From `last_attempt` on.
     setup_timeout: Duration,
     throttled_until: Option<Instant>,
+    /// What last went wrong, until it is ready.
+    trouble: Option<Arc<Trouble>>,
 }
 
 impl NodeState {
@@ -151,6 +154,7 @@ impl ConnectionStates {
             backoff: self.reconnect.after(0, random),
             setup_timeout: self.setup.after(0, random),
             throttled_until: None,
+            trouble: None,
         };
         self.nodes.insert(node, state);
     }
@@ -181,6 +185,7 @@ impl ConnectionStates {
         if let Some(state) = self.nodes.get_mut(&node) {
             state.phase = Phase::Ready;
             (state.failures, state.setup_failures) = (0, 0);
+            state.trouble = None;
             state.backoff = self.reconnect.after(0, random);
             state.setup_timeout = self.setup.after(0, random);
         }
@@ -218,6 +223,18 @@ impl ConnectionStates {
         if let Some(state) = self.nodes.get_mut(&node) {
             state.phase = Phase::AuthenticationFailed(reason);
         }
+    }
+
+    /// Something went wrong.
+    pub(crate) fn note_trouble(&mut self, node: NodeId, trouble: Arc<Trouble>) {
+        if let Some(state) = self.nodes.get_mut(&node) {
+            state.trouble = Some(trouble);
+        }
+    }
+
+    /// What last went wrong, until the node was ready.
+    pub(crate) fn trouble(&self, node: NodeId) -> Option<&Arc<Trouble>> {
+        self.nodes.get(&node)?.trouble.as_ref()
     }
 
     /// Forgets a node.

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use klamm_wire::Encoded;
 
 use crate::answer::Answer;
+use crate::trouble::Loss;
 
 /// Names an attempt to connect, and the connection that comes of it; never used twice. What is
 /// reported of one that has been given up is ignored.
@@ -37,8 +38,8 @@ pub enum Event {
     Written(ConnectionId),
     /// A frame came: what stands behind the size.
     Received(ConnectionId, Bytes),
-    /// The connection could not be made, or is no more. The reason is for people.
-    Disconnected(ConnectionId, Arc<str>),
+    /// The connection could not be made, or is no more.
+    Disconnected(ConnectionId, Loss),
     /// The other side refused who we are, or we refused it. The reason is for people.
     AuthenticationFailed(ConnectionId, Arc<str>),
     /// The addresses of a host, at least one, as the resolver gave them.

@@ -15,6 +15,7 @@ use super::throttle::{client_waits, throttle_time_ms};
 use super::{ConnectionId, NetworkClient};
 use crate::answer::{Answer, Failure};
 use crate::node::NodeId;
+use crate::trouble::{Loss, LossKind};
 
 impl NetworkClient {
     /// A frame came. What cannot be the answer to the oldest request ends the connection: nothing
@@ -27,7 +28,7 @@ impl NetworkClient {
             Ok(waiting) => waiting,
             Err(reason) => {
                 warn!(%node, reason, "answer cannot be matched, closing the connection");
-                self.note_trouble(node, &reason);
+                self.note_trouble(node, Loss::new(LossKind::Unusable, reason));
                 self.hang_up(node, &Failure::Disconnected, now);
                 return;
             }
@@ -87,7 +88,8 @@ impl NetworkClient {
             error = error as &dyn std::error::Error,
             "answer cannot be read, closing the connection"
         );
-        self.note_trouble(node, &error.to_string());
+        let loss = Loss::new(LossKind::Unusable, error.to_string());
+        self.note_trouble(node, loss);
         self.hang_up(node, &Failure::Disconnected, now);
     }
 
@@ -123,7 +125,8 @@ impl NetworkClient {
         }
         if !response.error_code.is_none() {
             warn!(%node, code = %response.error_code, "node does not tell its versions");
-            self.note_trouble(node, &response.error_code.to_string());
+            let loss = Loss::new(LossKind::Unusable, response.error_code.to_string());
+            self.note_trouble(node, loss);
             return self.hang_up(node, &Failure::Disconnected, now);
         }
         let ms = response.throttle_time_ms;

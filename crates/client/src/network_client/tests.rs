@@ -15,6 +15,7 @@ use std::time::Duration;
 use super::*;
 use crate::answer::{NotReady, RequestId, SendOptions};
 use crate::testing::Harness;
+use crate::trouble::{Loss, LossKind};
 
 const NODE: NodeId = NodeId::new(0);
 const OTHER: NodeId = NodeId::new(1);
@@ -105,7 +106,7 @@ fn cl_039_what_is_known_at_once_is_handled_by_stage() {
     let events = [
         Event::Written(connection),
         Event::Received(connection, bytes::Bytes::new()),
-        Event::Disconnected(connection, "".into()),
+        Event::Disconnected(connection, Loss::new(LossKind::Broken, "")),
         Event::Connected(connection),
         Event::Tick,
     ];

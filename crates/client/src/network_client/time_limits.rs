@@ -7,15 +7,14 @@ use tracing::{debug, warn};
 use super::{Action, NetworkClient};
 use crate::answer::Failure;
 use crate::node::NodeId;
+use crate::trouble::{Loss, LossKind};
 
 impl NetworkClient {
     /// Gives up connections that take too long to make.
     pub(super) fn close_late_connections(&mut self, now: Instant) {
         for node in self.states.late(now) {
-            self.tell_lost(
-                node,
-                "not connected within socket.connection.setup.timeout.ms",
-            );
+            let reason = "not connected within socket.connection.setup.timeout.ms";
+            self.tell_lost(node, Loss::new(LossKind::NotInTime, reason));
             self.hang_up(node, &Failure::Disconnected, now);
         }
     }
@@ -30,10 +29,8 @@ impl NetworkClient {
         let late: Vec<NodeId> = late.map(|(node, _)| node).collect();
         for node in late {
             warn!(%node, "no answer within the request's time, closing the connection");
-            self.note_trouble(
-                node,
-                "no answer within the request's time (request.timeout.ms)",
-            );
+            let reason = "no answer within the request's time (request.timeout.ms)";
+            self.note_trouble(node, Loss::new(LossKind::NoAnswer, reason));
             self.hang_up(node, &Failure::TimedOut, now);
         }
     }

@@ -15,6 +15,7 @@ use tokio_util::io::poll_read_buf;
 use super::outbound::{Outbound, Refused};
 use super::ready_set::ConnectionWaker;
 use crate::network_client::{ConnectionId, Event};
+use crate::trouble::{Loss, LossKind, in_words};
 
 type Boxed<T> = Pin<Box<dyn Future<Output = Result<T, NetError>> + Send>>;
 
@@ -94,21 +95,21 @@ impl<N: Net> Connection<N> {
         let waker = Waker::from(self.waker.clone());
         let mut context = Context::from_waker(&waker);
         let mut moved = Moved::default();
-        if let Some(reason) = self.go_on(&mut context, events, &mut moved) {
+        if let Some(loss) = self.go_on(&mut context, events, &mut moved) {
             self.state = State::Ended;
             moved.has_ended = true;
-            events.push(Event::Disconnected(self.id, reason));
+            events.push(Event::Disconnected(self.id, loss));
         }
         moved
     }
 
-    /// As [`Self::poll`]; yields the reason if the connection has ended.
+    /// As [`Self::poll`]; yields why if the connection has ended.
     fn go_on(
         &mut self,
         context: &mut Context<'_>,
         events: &mut Vec<Event>,
         moved: &mut Moved,
-    ) -> Option<Arc<str>> {
+    ) -> Option<Loss> {
         match &mut self.state {
             State::Resolving(resolving) => match resolving.as_mut().poll(context) {
                 Poll::Pending => None,
@@ -117,7 +118,7 @@ impl<N: Net> Connection<N> {
                     events.push(Event::Resolved(self.id, addresses));
                     None
                 }
-                Poll::Ready(Err(error)) => Some(in_words(&error)),
+                Poll::Ready(Err(error)) => Some(Loss::from(&error)),
             },
             State::Connecting(connecting) => match connecting.as_mut().poll(context) {
                 Poll::Pending => None,
@@ -131,7 +132,7 @@ impl<N: Net> Connection<N> {
                     // The socket learns whom to wake.
                     self.go_on(context, events, moved)
                 }
-                Poll::Ready(Err(error)) => Some(in_words(&error)),
+                Poll::Ready(Err(error)) => Some(Loss::from(&error)),
             },
             State::Open(open) => {
                 let written = open.write(self.id, context, events, moved);
@@ -152,7 +153,7 @@ where
         context: &mut Context<'_>,
         events: &mut Vec<Event>,
         moved: &mut Moved,
-    ) -> Option<Arc<str>> {
+    ) -> Option<Loss> {
         if !self.outbound.is_writing() {
             return None;
         }
@@ -162,7 +163,7 @@ where
                 events.push(Event::Written(id));
                 None
             }
-            Poll::Ready(Err(error)) => Some(in_words(&error)),
+            Poll::Ready(Err(error)) => Some(broken(&error)),
         }
     }
 
@@ -173,7 +174,7 @@ where
         context: &mut Context<'_>,
         events: &mut Vec<Event>,
         moved: &mut Moved,
-    ) -> Option<Arc<str>> {
+    ) -> Option<Loss> {
         while moved.received < TURN_BYTES {
             self.inbound.reserve(READ_BYTES);
             let stream = Pin::new(&mut self.stream);
@@ -182,18 +183,18 @@ where
                 Poll::Ready(Ok(0)) => {
                     let ended = codec.decode_eof(&mut self.inbound);
                     return Some(match ended {
-                        Ok(_) => "closed by the node".into(),
-                        Err(error) => in_words(&error),
+                        Ok(_) => Loss::new(LossKind::Broken, "closed by the node"),
+                        Err(error) => broken(&error),
                     });
                 }
                 Poll::Ready(Ok(received)) => moved.received += received,
-                Poll::Ready(Err(error)) => return Some(in_words(&error)),
+                Poll::Ready(Err(error)) => return Some(broken(&error)),
             }
             loop {
                 match codec.decode(&mut self.inbound) {
                     Ok(Some(frame)) => events.push(Event::Received(id, frame)),
                     Ok(None) => break,
-                    Err(error) => return Some(in_words(&error)),
+                    Err(error) => return Some(Loss::new(LossKind::Unusable, in_words(&error))),
                 }
             }
         }
@@ -203,16 +204,9 @@ where
     }
 }
 
-/// An error with its causes.
-fn in_words(error: &(dyn std::error::Error + 'static)) -> Arc<str> {
-    let mut words = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        words.push_str(": ");
-        words.push_str(&error.to_string());
-        cause = error.source();
-    }
-    words.into()
+/// A connection that was made and broke.
+fn broken(error: &(dyn std::error::Error + 'static)) -> Loss {
+    Loss::new(LossKind::Broken, in_words(error))
 }
 
 #[cfg(test)]
@@ -289,13 +283,12 @@ mod tests {
         while !has_ended {
             has_ended = connection.poll(&mut events).has_ended;
         }
-        let Some(Event::Disconnected(ID, reason)) = events.pop() else {
+        let Some(Event::Disconnected(ID, loss)) = events.pop() else {
             panic!("{events:?}");
         };
-        assert!(
-            reason.contains("ended after 5 bytes of a frame"),
-            "{reason}"
-        );
+        assert_eq!(loss.kind, LossKind::Broken);
+        let told = "ended after 5 bytes of a frame";
+        assert!(loss.reason.contains(told), "{loss:?}");
         assert_eq!(frames(events), [1]);
         let mut events = Vec::new();
         assert!(!connection.poll(&mut events).has_ended, "it ends once");

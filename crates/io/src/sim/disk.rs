@@ -84,6 +84,8 @@ struct State {
     faults: Vec<Fault>,
     calls: BTreeMap<DiskOperation, u64>,
     capacity_pages: Option<u64>,
+    open_files: u64,
+    open_files_max: Option<u64>,
     stale_sectors: bool,
     cannot_reserve: bool,
     power_is_off: bool,
@@ -120,6 +122,8 @@ impl SimDisk {
             faults: Vec::new(),
             calls: BTreeMap::new(),
             capacity_pages: None,
+            open_files: 0,
+            open_files_max: None,
             stale_sectors: false,
             cannot_reserve: false,
             power_is_off: false,
@@ -153,6 +157,17 @@ impl SimDisk {
     /// take more than this already, they keep it.
     pub fn set_capacity(&self, bytes: Option<u64>) {
         self.state.lock().capacity_pages = bytes.map(|bytes| bytes / PAGE_LEN as u64);
+    }
+
+    /// How many files are open. Each counts for as long as a clone of its handle is there.
+    pub fn open_files(&self) -> u64 {
+        self.state.lock().open_files
+    }
+
+    /// Lets so many files be open at most, or any number again. Where there are as many, none can be
+    /// opened, and directories neither listed nor synced, for which a system opens them.
+    pub fn set_open_files_max(&self, max: Option<u64>) {
+        self.state.lock().open_files_max = max;
     }
 
     /// Adds something that is to go wrong. Of several faults that strike a call the one added
@@ -202,6 +217,8 @@ impl SimDisk {
             faults: Vec::new(),
             calls: BTreeMap::new(),
             capacity_pages: state.capacity_pages,
+            open_files: 0,
+            open_files_max: state.open_files_max,
             stale_sectors: state.stale_sectors,
             cannot_reserve: state.cannot_reserve,
             power_is_off: false,
@@ -283,7 +300,15 @@ impl State {
         }
     }
 
+    fn has_descriptor(&self) -> Result<(), Errno> {
+        match self.open_files_max {
+            Some(max) if self.open_files >= max => Err(Errno::MFILE),
+            _ => Ok(()),
+        }
+    }
+
     fn open(&mut self, path: &Path, mode: OpenMode) -> Result<NodeId, Errno> {
+        self.has_descriptor()?;
         let place = self.tree.place(path).map_err(|errno| match errno {
             // The root itself, which has no name.
             Errno::BUSY => Errno::ISDIR,
@@ -384,6 +409,7 @@ impl Disk for SimDisk {
         let node = self.call(DiskOperation::Open, path, |state| {
             let node = state.open(path, mode)?;
             state.tree.file_mut(node)?.open_count += 1;
+            state.open_files += 1;
             Ok(node)
         })?;
         Ok(SimFile::new(self.clone(), node, path, mode))
@@ -417,6 +443,7 @@ impl Disk for SimDisk {
 
     fn list(&self, path: &Path) -> Result<Vec<Entry>, DiskError> {
         self.call(DiskOperation::List, path, |state| {
+            state.has_descriptor()?;
             let tree = &state.tree;
             let entry = |(name, node): (&std::ffi::OsString, _)| Entry {
                 name: name.clone(),
@@ -454,6 +481,7 @@ impl Disk for SimDisk {
             DiskOperation::SyncDir,
             path,
             |state| {
+                state.has_descriptor()?;
                 let node = state.tree.find(path)?;
                 state.tree.sync_directory(node)
             },

@@ -56,16 +56,18 @@ impl<D: Disk> LogManager<D> {
     }
 
     /// Deletes a partition whose files are here and could not be opened, if they are of a topic that
-    /// `is_gone`: only the id that is among them tells that. As [`LogManager::delete`] otherwise. A
-    /// recovery of it that is under way is ended, between two segments.
+    /// `is_gone`. It is asked by the id that is among them; by `None` where that file is missing or
+    /// makes no sense, so that only the caller can know whose the partition of this name was. As
+    /// [`LogManager::delete`] otherwise. A recovery of it that is under way is ended, between two
+    /// segments.
     ///
     /// # Errors
     /// [`DeleteError::NotFound`] if the partition can be used, or is not here;
-    /// [`DeleteError::Offline`] also if its files do not say that they are of such a topic.
+    /// [`DeleteError::Offline`] also if it is not of such a topic, or the disk does not tell.
     pub fn delete_unserved(
         &self,
         partition: &TopicPartition,
-        is_gone: impl FnOnce(TopicId) -> bool,
+        is_gone: impl FnOnce(Option<TopicId>) -> bool,
         now: Instant,
     ) -> Result<(), DeleteError> {
         let path = self.path_of_unserved(partition)?;
@@ -73,9 +75,14 @@ impl<D: Disk> LogManager<D> {
         let Some(directory) = online.find(|it| it.path_of(partition) == path).cloned() else {
             return Err(DeleteError::Offline);
         };
-        match partition_metadata::read(directory.disk(), &path) {
-            Ok(Some(id)) if is_gone(id) => {}
-            _ => return Err(DeleteError::Offline),
+        let topic_id = match partition_metadata::read(directory.disk(), &path) {
+            Ok(topic_id) => topic_id,
+            // What cannot be read of a disk that is well will not be read another time.
+            Err(error) if !error.takes_directory_offline() && !error.may_pass() => None,
+            Err(_) => return Err(DeleteError::Offline),
+        };
+        if !is_gone(topic_id) {
+            return Err(DeleteError::Offline);
         }
         // While it is recovered its files are written to by their names, which may soon be another's.
         self.give_up_opening(partition);
@@ -94,6 +101,7 @@ impl<D: Disk> LogManager<D> {
         let named = Named {
             partition: partition.clone(),
             log: None,
+            topic_id,
             unique: (changing.random)(),
         };
         let renamed = self.take_name(named, &directory, now);
@@ -129,15 +137,17 @@ impl<D: Disk> LogManager<D> {
         let directory = log.directory().clone();
         directory.partition_went();
         directory.checkpoints().partition_went(partition);
+        let topic_id = log.topic_id();
         let named = Named {
             partition: partition.clone(),
             log: Some(log),
+            topic_id,
             unique: (changing.random)(),
         };
         match self.take_name(named, &directory, now) {
             Ok(()) => Ok(()),
             Err(event) => {
-                let unserved = Unserved::for_good(&directory, partition);
+                let unserved = Unserved::for_good(&directory, partition).of_topic(topic_id);
                 self.unavailable.lock().insert(partition.clone(), unserved);
                 Err((DeleteError::Offline, event))
             }
@@ -171,6 +181,7 @@ impl<D: Disk> LogManager<D> {
                 let error = &error as &dyn StdError;
                 warn!(%partition, error, "deleted, and keeps its name for want of something");
                 let unserved = Unserved::until_renamed(directory, &partition);
+                let unserved = unserved.of_topic(named.topic_id);
                 self.unavailable.lock().insert(partition, unserved);
                 let again = Doomed::Partition(named);
                 let due = now + RENAME_RETRY;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use klamm_io::{Disk, DiskError, DiskErrorKind, FileKind};
-use klamm_primitives::TopicPartition;
+use klamm_primitives::{TopicId, TopicPartition};
 use tracing::warn;
 
 use crate::directory::LogDirectory;
@@ -29,6 +29,8 @@ pub(super) struct Named<D: Disk> {
     pub(super) partition: TopicPartition,
     /// Its log; `None` if that could not be opened.
     pub(super) log: Option<Arc<PartitionLog<D>>>,
+    /// The id of its topic, if it has said so.
+    pub(super) topic_id: Option<TopicId>,
     /// What makes the new name one of its own.
     pub(super) unique: u128,
 }

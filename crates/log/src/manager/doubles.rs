@@ -3,13 +3,16 @@
 //! Making a partition fails in one directory, and it is made in another. Where the disk of the first
 //! fails so thoroughly that the name cannot be taken back there, or not durably, the next start may
 //! find both. The first has never held a record, and goes.
+//!
+//! Or a topic is deleted while a directory is offline, and made anew, in another one. The next start
+//! that has both tells them apart by the ids of their topics.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use klamm_io::{Disk, DiskError, FileKind};
-use klamm_primitives::{Offset, TopicPartition};
+use klamm_primitives::{Offset, TopicId, TopicPartition};
 use tracing::warn;
 
 use super::Wiring;
@@ -22,17 +25,19 @@ use crate::partition_metadata;
 /// A directory that is to be removed, and the log directory that it is in.
 type LeftOut<D> = (Arc<LogDirectory<D>>, PathBuf);
 
-/// Leaves one of two directories of a partition out, if that one was never written to and both are of
-/// one topic: it is what the making of a partition has left. It gets the name of one that waits to be
-/// removed; where that fails, the next start tries again. Returns those that are to be removed.
+/// Leaves one of two directories of a partition out, if that one is of a topic that was `deleted`, or
+/// was never written to and both are of one topic: it is what the making of a partition has left. It
+/// gets the name of one that waits to be removed; where that fails, the next start tries again. Returns
+/// those that are to be removed.
 ///
 /// # Errors
 /// [`StartError::Twice`]; nothing was changed.
 pub(super) fn settle_doubles<D: Disk>(
     loads: &mut [Load<D>],
+    deleted: &HashSet<TopicId>,
     wiring: &mut Wiring<D>,
 ) -> Result<Vec<LeftOut<D>>, StartError> {
-    let left_out = unused_ones(loads)?;
+    let left_out = unused_ones(loads, deleted)?;
     let mut doomed = Vec::new();
     for (index, partition) in left_out {
         let load = &mut loads[index];
@@ -52,7 +57,10 @@ pub(super) fn settle_doubles<D: Disk>(
 }
 
 /// The directories of partitions that are left out, by their load.
-fn unused_ones<D: Disk>(loads: &[Load<D>]) -> Result<Vec<(usize, TopicPartition)>, StartError> {
+fn unused_ones<D: Disk>(
+    loads: &[Load<D>],
+    deleted: &HashSet<TopicId>,
+) -> Result<Vec<(usize, TopicPartition)>, StartError> {
     let mut found: HashMap<&TopicPartition, usize> = HashMap::new();
     let mut unused_ones = Vec::new();
     for (second, load) in loads.iter().enumerate() {
@@ -63,7 +71,8 @@ fn unused_ones<D: Disk>(loads: &[Load<D>]) -> Result<Vec<(usize, TopicPartition)
             };
             let [first_path, second_path] =
                 [first, second].map(|it| loads[it].directory.path_of(partition));
-            let unused = unused_of(loads, partition, first, second).unwrap_or_else(|error| {
+            let unused = unused_of(loads, deleted, partition, [first, second]);
+            let unused = unused.unwrap_or_else(|error| {
                 warn!(%partition, %error, "two directories of a partition cannot be told apart");
                 None
             });
@@ -79,7 +88,7 @@ fn unused_ones<D: Disk>(loads: &[Load<D>]) -> Result<Vec<(usize, TopicPartition)
                 (first, [second_path, first_path])
             };
             warn!(%partition, path = %path.display(), used = %used_path.display(),
-                "partition in two directories, the one that was never written to is left out");
+                "partition in two directories, the one that is of no use is left out");
             found.insert(partition, used);
             unused_ones.push((unused, partition.clone()));
         }
@@ -87,20 +96,25 @@ fn unused_ones<D: Disk>(loads: &[Load<D>]) -> Result<Vec<(usize, TopicPartition)
     Ok(unused_ones)
 }
 
-/// Which of the two was never written to; the second if neither was, `None` if both were or they
-/// belong to two topics.
+/// Which of the two is of a deleted topic, or was never written to; the second if neither was, `None`
+/// if both were or they belong to two topics.
 fn unused_of<D: Disk>(
     loads: &[Load<D>],
+    deleted: &HashSet<TopicId>,
     partition: &TopicPartition,
-    first: usize,
-    second: usize,
+    [first, second]: [usize; 2],
 ) -> Result<Option<usize>, DiskError> {
     let topic_id = |load: usize| {
         let directory = &loads[load].directory;
         partition_metadata::read(directory.disk(), &directory.path_of(partition)).ok()
     };
-    let id = topic_id(first);
-    if id.is_none() || id != topic_id(second) {
+    let [first_id, second_id] = [first, second].map(topic_id);
+    for (load, id) in [(second, second_id), (first, first_id)] {
+        if id.flatten().is_some_and(|id| deleted.contains(&id)) {
+            return Ok(Some(load));
+        }
+    }
+    if first_id.is_none() || first_id != second_id {
         return Ok(None);
     }
     for load in [second, first] {

@@ -60,7 +60,8 @@ pub enum StartError {
         /// The other.
         second: PathBuf,
     },
-    /// A partition is in two directories, and has had records in both, or belongs to two topics.
+    /// A partition is in two directories, and has had records in both, or belongs to two topics of
+    /// which neither is known as deleted.
     #[error(
         "a partition is in {first} and in {second}: move the one away that is not to be used",
         first = first.display(),
@@ -104,7 +105,7 @@ impl<D: Disk> LogManager<D> {
     /// [`StartError`].
     pub fn open(
         disk: &D,
-        options: ManagerOptions,
+        mut options: ManagerOptions,
         mut wiring: Wiring<D>,
         config_of: &(dyn Fn(&TopicPartition) -> LogConfig + Sync),
         progress: &(dyn Fn(&Progress<'_>) + Sync),
@@ -126,7 +127,9 @@ impl<D: Disk> LogManager<D> {
                 Err(PrepareError::Checkpoint(error)) => claiming_failed(directory, error),
             }
         }
-        for (directory, path) in settle_doubles(&mut loads, &mut wiring)? {
+        // Nobody asks for them later, and there may be very many.
+        let deleted = std::mem::take(&mut options.deleted_topics);
+        for (directory, path) in settle_doubles(&mut loads, &deleted, &mut wiring)? {
             let due = now.instant + options.file_delete_delay;
             doomed.push(due, directory, Doomed::Directory(path));
         }
@@ -183,7 +186,12 @@ impl<D: Disk> LogManager<D> {
             for (partition, loaded) in load.done.into_inner() {
                 match loaded {
                     Ok((log, opening)) => {
-                        self.insert(&log);
+                        if !self.insert(&log) {
+                            let unserved = Unserved::for_good(directory, &partition);
+                            let unserved = unserved.of_topic(log.topic_id());
+                            let mut unavailable = self.unavailable.lock();
+                            unavailable.insert(partition.clone(), unserved);
+                        }
                         if opening.segments_recovered > 0 {
                             recovered.push((partition, opening));
                         }
@@ -192,11 +200,11 @@ impl<D: Disk> LogManager<D> {
                 }
             }
             if !directory.is_online() {
-                let unserved =
-                    |it: &TopicPartition| (it.clone(), Unserved::for_good(directory, it));
-                self.unavailable
-                    .lock()
-                    .extend(load.partitions.iter().map(unserved));
+                let mut unavailable = self.unavailable.lock();
+                for it in &load.partitions {
+                    let unserved = || Unserved::for_good(directory, it);
+                    unavailable.entry(it.clone()).or_insert_with(unserved);
+                }
                 continue;
             }
             let names: Vec<_> = failed.iter().map(|it| &it.0).collect();

@@ -1,9 +1,11 @@
 //! What a [`LogManager`](super::LogManager) is told when it is made.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use klamm_io::Disk;
+use klamm_primitives::TopicId;
 
 use crate::directory::Owner;
 use crate::log_event::LogEvent;
@@ -43,6 +45,9 @@ pub struct ManagerOptions {
     /// bound. Files that are open for a moment come on top: of indexes, snapshots and directories, and
     /// those that readers were given and have not sent yet.
     pub open_files_max: Option<usize>,
+    /// Topics that the cluster has deleted. Of two directories of one partition the one of such a topic
+    /// is left out: it was deleted while its log directory was offline, and made anew in another.
+    pub deleted_topics: HashSet<TopicId>,
 }
 
 impl ManagerOptions {
@@ -61,6 +66,7 @@ impl ManagerOptions {
             file_delete_delay: Duration::from_mins(1),
             has_cleaner: true,
             open_files_max: None,
+            deleted_topics: HashSet::new(),
         }
     }
 }

@@ -2,14 +2,14 @@
 
 use std::error::Error;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use klamm_io::Disk;
-use klamm_primitives::TopicPartition;
+use klamm_primitives::{TopicId, TopicPartition};
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
-use tracing::error;
+use tracing::{error, info};
 
 use super::create::{CreateError, NewPartition};
 use super::{LogManager, known_offsets};
@@ -24,6 +24,8 @@ use crate::stop_signal::StopSignal;
 pub(super) struct Unserved<D: Disk> {
     /// Its directory.
     pub(super) path: PathBuf,
+    /// The id of its topic, if that was seen before it could not be used.
+    topic_id: Option<TopicId>,
     until: Until<D>,
 }
 
@@ -69,6 +71,7 @@ impl<D: Disk> Unserved<D> {
     pub(super) fn for_good(directory: &LogDirectory<D>, partition: &TopicPartition) -> Self {
         Self {
             path: directory.path_of(partition),
+            topic_id: None,
             until: Until::NextStart,
         }
     }
@@ -77,6 +80,7 @@ impl<D: Disk> Unserved<D> {
     pub(super) fn until_renamed(directory: &LogDirectory<D>, partition: &TopicPartition) -> Self {
         Self {
             path: directory.path_of(partition),
+            topic_id: None,
             until: Until::Renamed,
         }
     }
@@ -88,8 +92,14 @@ impl<D: Disk> Unserved<D> {
     ) -> Self {
         Self {
             path: directory.path_of(partition),
+            topic_id: None,
             until: Until::Undone(directory.clone()),
         }
+    }
+
+    /// The same, whose topic's id is known.
+    pub(super) fn of_topic(self, topic_id: Option<TopicId>) -> Self {
+        Self { topic_id, ..self }
     }
 
     /// Whether it is deleted.
@@ -110,6 +120,7 @@ impl<D: Disk> Unserved<D> {
         };
         Self {
             path: directory.path_of(partition),
+            topic_id: None,
             until: Until::OpenedAgain(again),
         }
     }
@@ -307,8 +318,35 @@ impl<D: Disk> LogManager<D> {
         directory.partition_went();
         let known = known_offsets(std::slice::from_ref(&log));
         directory.checkpoints().set_aside(known);
-        let for_good = Unserved::for_good(directory, partition);
+        let for_good = Unserved::for_good(directory, partition).of_topic(log.topic_id());
         self.unavailable.lock().insert(partition.clone(), for_good);
         log.lock().fail();
+    }
+
+    /// Frees the name of a partition whose directory is offline, if it is of a topic that `is_deleted`:
+    /// one of that name may be made in another directory then. The files stay where they are; the next
+    /// start that finds both tells them apart, provided that it is told of the
+    /// [deleted topics](super::ManagerOptions::deleted_topics). Says whether the name was freed.
+    pub fn forget_offline(
+        &self,
+        partition: &TopicPartition,
+        is_deleted: impl FnOnce(TopicId) -> bool,
+    ) -> bool {
+        let _changing = self.changing.lock();
+        let mut unavailable = self.unavailable.lock();
+        let Some(unserved) = unavailable.get(partition) else {
+            return false;
+        };
+        let is_online = |path: &Path| {
+            let mut online = self.online_directories();
+            online.any(|it| path.parent() == Some(it.path()))
+        };
+        if is_online(&unserved.path) || !unserved.topic_id.is_some_and(is_deleted) {
+            return false;
+        }
+        let path = unserved.path.display();
+        info!(%partition, %path, "deleted while its log directory is offline, the next start removes it");
+        unavailable.remove(partition);
+        true
     }
 }

@@ -19,7 +19,7 @@ impl<D: Disk> Opener<D> {
         &self,
         segments: &Segments<D>,
     ) -> Result<(Option<LeaderEpochs>, LeaderEpochs), OpenError> {
-        if !self.options.lists_epochs {
+        if !self.config.keeps_leader_epochs {
             return Ok((None, LeaderEpochs::default()));
         }
         match LeaderEpochs::read(&self.disk, &self.directory) {
@@ -39,7 +39,7 @@ impl<D: Disk> Opener<D> {
         on_disk: Option<&LeaderEpochs>,
         epochs: &LeaderEpochs,
     ) -> Result<bool, OpenError> {
-        if !self.options.lists_epochs || on_disk == Some(epochs) {
+        if !self.config.keeps_leader_epochs || on_disk == Some(epochs) {
             return Ok(true);
         }
         match epochs.write(&self.disk, &self.directory) {

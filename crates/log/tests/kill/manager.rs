@@ -58,7 +58,11 @@ fn open(
         instant: SystemClock.now(),
         unix_ms: NOW_MS,
     };
-    let options = ManagerOptions::new(owner, vec![directory.to_owned()]);
+    let options = ManagerOptions {
+        // Fewer than partitions, so that files are closed while others are written to and synced.
+        open_files_max: Some(2),
+        ..ManagerOptions::new(owner, vec![directory.to_owned()])
+    };
     let events = Arc::new(events);
     let opened = loop {
         let events = events.clone();

@@ -463,11 +463,12 @@ fn a_log_without_a_list_of_leader_epochs_waits_for_no_sync_of_it() {
     bed.append_in(1, &Batch::of(1));
     let former = bed.content(LIST);
     let disk = bed.disk.crash(Crash::Kill);
-    let options = OpenOptions {
-        lists_epochs: false,
-        ..OpenOptions::new(false, NOW_MS)
+    let config = LogConfig {
+        keeps_leader_epochs: false,
+        ..small()
     };
-    let (log, _) = open(&disk, small(), &options).unwrap();
+    let options = OpenOptions::new(false, NOW_MS);
+    let (log, _) = open(&disk, config.clone(), &options).unwrap();
     let mut bed = Bed { disk, log };
     bed.log.flush().unwrap();
     let syncs = [DiskOperation::Sync, DiskOperation::SyncDir].map(|it| bed.disk.calls(it));
@@ -486,7 +487,7 @@ fn a_log_without_a_list_of_leader_epochs_waits_for_no_sync_of_it() {
         "of the records, and the one above"
     );
     let disk = bed.disk.crash(Crash::PowerLossLosingAll);
-    let (log, _) = open(&disk, small(), &options).unwrap();
+    let (log, _) = open(&disk, config, &options).unwrap();
     let bed = Bed { disk, log };
     assert_eq!(bed.offsets_from(0), all(0..4));
     assert_eq!(bed.content(LIST), former);

@@ -42,13 +42,30 @@ pub(crate) struct Options {
     payload_delimiter: String,
 
     /// Settings of the producer, as `acks=1 linger.ms=5`; they win over the file
-    #[arg(long, group = "settings", num_args = 1.., value_name = "NAME=VALUE")]
+    #[arg(
+        long,
+        visible_alias = "command-property",
+        alias = "producer-property",
+        group = "settings",
+        num_args = 1..,
+        value_name = "NAME=VALUE",
+    )]
     producer_props: Vec<Property>,
     /// A file with settings of the producer
-    #[arg(long = "producer.config", group = "settings", value_name = "FILE")]
+    #[arg(
+        long = "producer.config",
+        visible_alias = "command-config",
+        group = "settings",
+        value_name = "FILE"
+    )]
     producer_config: Option<PathBuf>,
-    /// bootstrap.servers; wins over both
-    #[arg(long, group = "settings", value_name = "HOST:PORT")]
+    /// Where the cluster is found, with commas between; wins over bootstrap.servers in both
+    #[arg(
+        long,
+        alias = "broker-list",
+        group = "settings",
+        value_name = "HOST:PORT"
+    )]
     bootstrap_server: Option<String>,
 
     /// Print the producer's metrics at the end

@@ -1,6 +1,7 @@
 //! [`Statistics`]: counts and latencies of acknowledged records. (PR-152)
 
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -117,12 +118,33 @@ impl Statistics {
 /// Statistics that the sender's task adds to and others read. The lock is held to add one record
 /// or to read; nothing else is locked under it.
 #[derive(Debug)]
-pub(crate) struct Shared(Mutex<Statistics>);
+pub(crate) struct Shared {
+    statistics: Mutex<Statistics>,
+    /// How many records were handed over, or are about to be.
+    sent: AtomicU64,
+}
 
 impl Shared {
     /// With nothing counted.
     pub(crate) fn new(start: Instant) -> Self {
-        Self(Mutex::new(Statistics::new(start)))
+        Self {
+            statistics: Mutex::new(Statistics::new(start)),
+            sent: AtomicU64::new(0),
+        }
+    }
+
+    /// The last of so many records is about to be handed over.
+    pub(crate) fn sending(&self, count: u64) {
+        self.sent.store(count, Ordering::Relaxed);
+    }
+
+    /// How many of them have no outcome.
+    pub(crate) fn on_the_way(&self) -> u64 {
+        let settled = {
+            let statistics = self.lock();
+            statistics.all.records + statistics.failed
+        };
+        self.sent.load(Ordering::Relaxed).saturating_sub(settled)
     }
 
     /// A record with a value of so many bytes, sent at `began`, was acknowledged at `now`.
@@ -159,7 +181,9 @@ impl Shared {
 
     fn lock(&self) -> MutexGuard<'_, Statistics> {
         // A panic between two additions leaves numbers that are off by one record.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.statistics
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 

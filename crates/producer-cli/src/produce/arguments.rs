@@ -18,7 +18,7 @@ use crate::settings::Layers;
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// Where the cluster is found: HOST:PORT, with commas between
-    #[arg(long, value_name = "HOST:PORT")]
+    #[arg(long, alias = "broker-list", value_name = "HOST:PORT")]
     pub(crate) bootstrap_server: String,
     /// The topic
     #[arg(long)]
@@ -34,7 +34,7 @@ pub(crate) struct Options {
         value_name = "READER"
     )]
     pub(crate) line_reader: ReaderKind,
-    /// A property of the reader, as `parse.key=true`; wins over the file
+    /// A property of the reader of lines, as `parse.key=true`; wins over the file
     #[arg(
         long = "property",
         visible_alias = "reader-property",
@@ -88,11 +88,11 @@ pub(crate) struct SettingOptions {
     /// retry.backoff.ms [default: 100]
     #[arg(long, value_name = "MS")]
     retry_backoff_ms: Option<i64>,
-    /// linger.ms [default: 1000]
+    /// linger.ms, for which a record waits for others [default: 1000]
     #[arg(long, value_name = "MS")]
     timeout: Option<i64>,
-    /// acks [default: -1]
-    #[arg(long, value_name = "ACKS", allow_hyphen_values = true)]
+    /// acks: 0 nobody, 1 the leader, -1 or `all` every in-sync replica [default: -1]
+    #[arg(long, alias = "acks", value_name = "ACKS", allow_hyphen_values = true)]
     request_required_acks: Option<String>,
     /// request.timeout.ms [default: 1500]
     #[arg(long, value_name = "MS")]
@@ -100,7 +100,7 @@ pub(crate) struct SettingOptions {
     /// metadata.max.age.ms [default: 300000]
     #[arg(long, value_name = "MS")]
     metadata_expiry_ms: Option<i64>,
-    /// max.block.ms [default: 60000]
+    /// max.block.ms, for which metadata and memory are waited for [default: 60000]
     #[arg(long, value_name = "MS")]
     max_block_ms: Option<i64>,
     /// buffer.memory [default: 33554432]

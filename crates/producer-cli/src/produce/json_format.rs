@@ -19,7 +19,7 @@ use crate::produce::parts::Parts;
 
 /// A line that is no such object.
 #[derive(Debug, Error)]
-#[error("not a record in JSON: {0}")]
+#[error("not a record in JSON")]
 pub(crate) struct JsonError(#[from] serde_json::Error);
 
 #[derive(Deserialize)]
@@ -107,7 +107,9 @@ mod tests {
     use super::*;
 
     fn read(line: &'static str) -> Result<Parts, String> {
-        super::read(&line.into()).map_err(|error| error.to_string())
+        // As it is told: the error with its causes, each once.
+        let read = super::read(&line.into()).map_err(anyhow::Error::from);
+        read.map_err(|error| format!("{error:#}"))
     }
 
     #[test]
@@ -162,7 +164,7 @@ mod tests {
             (r#"{"value": "\ud800"}"#, "hex escape"),
         ] {
             let error = read(wrong).unwrap_err();
-            assert!(error.contains(reason), "{wrong}: {error}");
+            assert_eq!(error.matches(reason).count(), 1, "{wrong}: {error}");
         }
         let not_text = Bytes::from_static(b"{\"value\": \"\xff\"}");
         assert!(super::read(&not_text).is_err());

@@ -48,6 +48,13 @@ impl Tally {
         }
     }
 
+    /// How many records that were read have no outcome.
+    pub(crate) fn on_the_way(&self) -> u64 {
+        let settled =
+            self.acknowledged.load(Ordering::Relaxed) + self.failed.load(Ordering::Relaxed);
+        self.read.load(Ordering::Relaxed).saturating_sub(settled)
+    }
+
     /// A record was acknowledged.
     pub(crate) fn acknowledge(&self) {
         self.acknowledged.fetch_add(1, Ordering::Relaxed);
@@ -122,6 +129,8 @@ mod tests {
             tally.fail(place(input, number), &reason);
         }
         tally.acknowledge();
+        tally.read.store(9, Ordering::Relaxed);
+        assert_eq!(tally.on_the_way(), 2);
         let told = tally.take_failures();
         let expected = [
             "a, record 1 to 3: late",

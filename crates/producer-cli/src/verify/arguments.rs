@@ -18,7 +18,7 @@ pub(crate) struct Options {
     #[arg(long)]
     topic: String,
     /// Where the cluster is found: HOST:PORT, with commas between
-    #[arg(long, value_name = "HOST:PORT")]
+    #[arg(long, alias = "broker-list", value_name = "HOST:PORT")]
     bootstrap_server: String,
     /// How many records to send; -1: until somebody asks to stop
     #[arg(long, default_value_t = -1, allow_negative_numbers = true, value_name = "COUNT",

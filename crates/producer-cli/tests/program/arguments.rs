@@ -71,3 +71,51 @@ fn a_host_that_does_not_exist_is_told() {
     assert!(ended.stderr.contains("bootstrap.servers"), "{ended:?}");
     assert_eq!(ended.stdout, "");
 }
+
+/// What is typed by who knows the tools of Apache Kafka, and what is to be typed here.
+#[test]
+fn an_option_with_another_name_here_is_told_by_that_name() {
+    for (typed, here) in [
+        (
+            "produce --producer-props acks=1",
+            "--producer-property NAME=VALUE",
+        ),
+        ("produce -b 127.0.0.1:9092", "--bootstrap-server HOST:PORT"),
+        (
+            "perf --request-required-acks 1",
+            "--producer-props acks=ACKS",
+        ),
+        ("perf --property acks=1", "--producer-props NAME=VALUE"),
+        (
+            "verify --producer-property=acks=1",
+            "--producer.config FILE",
+        ),
+        ("verify --num-records 7", "--max-messages COUNT"),
+    ] {
+        let ended = run(&typed.split(' ').collect::<Vec<_>>());
+        assert_eq!(ended.code, Some(1), "{ended:?}");
+        assert!(ended.stderr.contains("unexpected argument"), "{ended:?}");
+        assert!(ended.stderr.contains("tip: here it is"), "{ended:?}");
+        assert!(ended.stderr.contains(here), "{typed}: {ended:?}");
+    }
+}
+
+#[test]
+fn options_of_former_releases_that_mean_the_same_are_taken() {
+    // Nobody listens at that port.
+    let server = "--broker-list 127.0.0.1:1 --topic t";
+    for typed in [
+        format!("produce {server} --acks 1 --max-block-ms 100"),
+        format!(
+            "perf {server} --num-records 1 --throughput -1 --payload-monotonic \
+             --producer-property max.block.ms=100"
+        ),
+    ] {
+        let ended = run(&typed.split(' ').collect::<Vec<_>>());
+        assert_eq!(ended.code, Some(1), "{ended:?}");
+        let told = "topic t at 127.0.0.1:1: topic not in the metadata after 1";
+        assert!(ended.stderr.contains(told), "{ended:?}");
+        let why = "last: bootstrap server 127.0.0.1:1: cannot connect to 127.0.0.1:1: Connection";
+        assert!(ended.stderr.contains(why), "{ended:?}");
+    }
+}

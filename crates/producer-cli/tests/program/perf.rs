@@ -1,8 +1,15 @@
 //! `klamm-producer perf`.
 
 use std::process::Stdio;
+use std::time::Duration;
 
-use crate::support::{Ended, cluster, interrupt, partition, program, refuse_all, run, until};
+use klamm_io::{Clock, SystemClock};
+use klamm_wire::ApiKey;
+
+use crate::support::{
+    Ended, cluster, interrupt, interrupt_twice, partition, program, refuse_all, run, swallow_all,
+    until,
+};
 
 fn perf(servers: &str, more: &str) -> Ended {
     let servers = format!("bootstrap.servers={servers}");
@@ -127,6 +134,37 @@ async fn a_target_of_0_sends_nothing_until_somebody_asks_to_end() {
     let ended = interrupt(child);
     assert_eq!(ended.code, Some(130), "{ended:?}");
     assert_eq!(cluster.model().stored().0, 0);
+}
+
+/// With a broker that says nothing any more the first Ctrl-C tells what is waited for, and the
+/// second one ends the waiting with an account.
+#[tokio::test(flavor = "multi_thread")]
+async fn ctrl_c_tells_what_it_waits_for_and_a_second_one_gives_it_up() {
+    let cluster = cluster(1);
+    swallow_all(&cluster);
+    let servers = cluster.bootstrap();
+    let line = "perf --topic t --num-records 70 --throughput -1 --record-size 10";
+    let arguments = line.split(' ').chain(["--bootstrap-server", &servers]);
+    let child = program(&arguments.collect::<Vec<_>>()).spawn().unwrap();
+    until("records are out", || {
+        cluster.model().count(ApiKey::Produce) > 0
+    })
+    .await;
+    let told = " records not acknowledged yet, waiting up to 120s (delivery.timeout.ms); \
+        Ctrl-C again to give them up";
+    let began = SystemClock.now();
+    let ended = interrupt_twice(child, told);
+    let took = SystemClock.now() - began;
+    assert!(took < Duration::from_mins(1), "it waited: {took:?}");
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    // On a slow machine the first one may come before the last record is sent.
+    let before = ended.stderr.split(told).next().unwrap();
+    let count = before.rsplit(' ').next().unwrap();
+    let given_up = format!("given up, {count} records not acknowledged");
+    assert!(ended.stderr.contains(&given_up), "{ended:?}");
+    let failed = format!("{count} records failed, the first: ");
+    assert!(ended.stderr.contains(&failed), "{ended:?}");
+    assert!(ended.stdout.starts_with("0 records sent"), "{ended:?}");
 }
 
 /// Covers PR-149.

@@ -7,7 +7,8 @@ use klamm_fake_broker::StoredRecord;
 use klamm_wire::ApiKey;
 
 use crate::support::{
-    Cluster, cluster, interrupt, partition, refuse_all, run, run_with, start, until,
+    Cluster, cluster, interrupt, interrupt_twice, partition, refuse_all, run, run_with, start,
+    swallow_all, until,
 };
 
 fn arguments<'a>(servers: &'a str, more: &[&'a str]) -> Vec<&'a str> {
@@ -259,6 +260,44 @@ async fn ctrl_c_flushes_what_was_read() {
     assert!(ended.stderr.contains(summary), "{ended:?}");
     assert_eq!(cluster.model().log_end_offset(&partition(1)).get(), 2);
     drop(input);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_ctrl_c_gives_up_and_the_summary_accounts_for_every_record() {
+    let cluster = cluster(1);
+    swallow_all(&cluster);
+    let servers = cluster.bootstrap();
+    let mut child = start(&arguments(&servers, &["--json"]));
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(b"a\nb\nc\n").unwrap();
+    until("records are out", || {
+        cluster.model().count(ApiKey::Produce) > 0
+    })
+    .await;
+    let ended = interrupt_twice(child, " records not acknowledged yet, waiting up to 120s");
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert!(ended.stderr.contains("given up, "), "{ended:?}");
+    let summary = &ended.json()[0];
+    let count = |name: &str| summary[name].as_u64().unwrap();
+    assert_eq!(count("acknowledged"), 0, "{summary}");
+    assert!(count("failed") > 0, "{summary}");
+    assert_eq!(
+        count("failed") + count("unsent"),
+        count("read"),
+        "{summary}"
+    );
+    drop(input);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_record_that_is_no_json_is_told_once_with_its_place() {
+    let cluster = cluster(1);
+    let servers = cluster.bootstrap();
+    let ended = run_with(&arguments(&servers, &["--format", "json"]), b"{}\nvalue\n");
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    let told =
+        "standard input, record 2: not a record in JSON: expected value at line 1 column 1\n";
+    assert!(ended.stderr.contains(told), "{ended:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,6 +1,6 @@
 //! A cluster, the program, and what they are asked for.
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
@@ -33,6 +33,12 @@ pub(crate) fn refuse_all(cluster: &Cluster) {
     cluster
         .model()
         .add_rule(Rule::always(refused).of(ApiKey::Produce));
+}
+
+/// No record is answered.
+pub(crate) fn swallow_all(cluster: &Cluster) {
+    let swallowed = Rule::always(Fault::Swallow).of(ApiKey::Produce);
+    cluster.model().add_rule(swallowed);
 }
 
 pub(crate) fn partition(index: i32) -> TopicPartition {
@@ -69,10 +75,31 @@ pub(crate) fn run_with(arguments: &[&str], input: &[u8]) -> Ended {
 
 /// Presses Ctrl-C, and waits for the end.
 pub(crate) fn interrupt(child: Child) -> Ended {
+    press_ctrl_c(&child);
+    Ended::of(child.wait_with_output().unwrap())
+}
+
+/// Presses Ctrl-C, waits until a line with that text is told, presses it once more, and waits for
+/// the end.
+pub(crate) fn interrupt_twice(mut child: Child, told: &str) -> Ended {
+    press_ctrl_c(&child);
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut before = String::new();
+    while !before.contains(told) {
+        let read = stderr.read_line(&mut before).unwrap();
+        assert_ne!(read, 0, "{before}");
+    }
+    press_ctrl_c(&child);
+    stderr.read_to_string(&mut before).unwrap();
+    let mut ended = Ended::of(child.wait_with_output().unwrap());
+    ended.stderr = before;
+    ended
+}
+
+fn press_ctrl_c(child: &Child) {
     let kill = format!("kill -INT {}", child.id());
     let status = Command::new("sh").args(["-c", &kill]).status().unwrap();
     assert!(status.success());
-    Ended::of(child.wait_with_output().unwrap())
 }
 
 /// Waits until something is so.

@@ -60,6 +60,7 @@ impl Batch {
                 compression_ratio: None,
                 created,
                 attempts,
+                last_code: None,
                 not_before: None,
                 stamp: stamp.map(|stamp| klamm_records::ProducerStamp {
                     base_sequence: stamp.base_sequence.advance(first.cast_signed()),

@@ -6,12 +6,9 @@ use std::time::Instant;
 use klamm_client::{Cluster, MetadataError, Topic, TopicError};
 use klamm_primitives::PartitionIndex;
 
-use crate::error::{Failure, SendError};
+use crate::error::{Failure, Obstacle, SendError};
 use crate::lifecycle::Phase;
 use crate::producer::Shared;
-
-/// Said where no connection was lost either: it is only being made, or nobody speaks on it.
-const NOBODY_ANSWERED: &str = "no address of bootstrap.servers has answered";
 
 /// What is known of a topic, for one record.
 enum Known {
@@ -95,9 +92,10 @@ impl<K, V> Shared<K, V> {
                     _ => Failure::TopicMissing {
                         waited,
                         cause,
-                        trouble: metadata
+                        last: metadata
                             .last_trouble()
-                            .or_else(|| nobody_answered.then(|| NOBODY_ANSWERED.into())),
+                            .map(Obstacle::Connection)
+                            .or_else(|| nobody_answered.then_some(Obstacle::Silence)),
                     },
                 }));
             }

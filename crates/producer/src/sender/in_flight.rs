@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use klamm_client::NetworkClient;
 use klamm_primitives::{PartitionIndex, Sequence, TopicId, TopicPartition};
 use klamm_records::ProducerStamp;
 
 use crate::batch::{Batch, Boxed};
-use crate::error::Failure;
+use crate::error::{Failure, Obstacle};
 use crate::sender::Sender;
 
 /// The batches of one produce request. Their memory stays theirs until the request is answered:
@@ -98,7 +99,7 @@ impl InFlight {
 
 impl Sender {
     /// Fails batches that are out and whose time is over. (P5.6, PR-082)
-    pub(super) fn expire_in_flight(&mut self, now: Instant) {
+    pub(super) fn expire_in_flight(&mut self, now: Instant, client: &NetworkClient) {
         let timeout = self.rules.delivery_timeout;
         let is_due =
             |in_flight: &InFlight| in_flight.expires_at(timeout).is_some_and(|at| at <= now);
@@ -109,7 +110,7 @@ impl Sender {
         for request in in_flight.values_mut().filter(|request| is_due(request)) {
             for batch in request.batches_mut() {
                 if !batch.is_done() && batch.is_expired(now, timeout) {
-                    self.expire(batch, now);
+                    self.expire(batch, now, client);
                 }
             }
             request.find_oldest();
@@ -118,24 +119,41 @@ impl Sender {
     }
 
     /// Fails a batch that was taken out of its queue because its time is over.
-    pub(super) fn expire_queued(&mut self, mut batch: Boxed, now: Instant) {
-        self.expire(&mut batch, now);
+    pub(super) fn expire_queued(&mut self, mut batch: Boxed, now: Instant, client: &NetworkClient) {
+        self.expire(&mut batch, now, client);
         batch.release();
     }
 
     /// Fails a batch whose time is over. If it was ever sent it may have been written, so its
     /// sequences are not given to others. (PR-109)
-    fn expire(&mut self, batch: &mut Batch, now: Instant) {
+    fn expire(&mut self, batch: &mut Batch, now: Instant, client: &NetworkClient) {
         let failure = Failure::Expired {
             record_count: batch.record_count(),
             partition: batch.partition().to_string().into(),
             age: batch.age(now),
             sent: batch.was_sent(),
+            last: self.obstacle(batch, client),
         };
         if let (Some(idempotence), Some(stamp)) = (&mut self.idempotence, batch.stamp()) {
             idempotence.given_up(batch.partition(), stamp.base_sequence);
         }
         self.fail_batch(now, batch, failure);
+    }
+
+    /// What stands in a batch's way, as far as that is known.
+    fn obstacle(&self, batch: &Batch, client: &NetworkClient) -> Option<Obstacle> {
+        let name = batch.partition();
+        let known = self.cluster.partition(&name.topic, name.partition);
+        let leader = known.and_then(|partition| partition.leader);
+        let trouble = match leader {
+            Some(node) => client.trouble(node).cloned(),
+            // Somebody would have to tell who leads.
+            None => client.metadata().last_trouble(),
+        };
+        trouble
+            .map(Obstacle::Connection)
+            .or_else(|| batch.last_code().map(Obstacle::Answer))
+            .or_else(|| leader.is_none().then_some(Obstacle::NoLeader))
     }
 
     pub(super) fn next_in_flight_expiry(&self) -> Option<Instant> {

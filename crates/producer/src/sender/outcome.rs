@@ -89,7 +89,7 @@ impl Sender {
         let (partition, attempts) = (batch.partition(), batch.attempts() + 1);
         debug!(%partition, %code, attempts, ?wait, "a batch is sent again");
         self.shared.metrics.retried(&batch, now);
-        batch.put_back(now, wait);
+        batch.put_back(code, now, wait);
         self.backlog.put_back(batch);
     }
 

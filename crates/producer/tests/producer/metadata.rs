@@ -166,7 +166,7 @@ async fn a_server_that_is_no_broker_is_named_with_what_it_does() {
     for (stranger, expected) in [
         (Stranger::Refuses, "refused"),
         (Stranger::SaysNothing, "bootstrap.servers"),
-        (Stranger::SpeaksHttp, "node "),
+        (Stranger::SpeaksHttp, "bootstrap server "),
     ] {
         let failure = failure_at(stranger).await;
         assert!(

@@ -432,7 +432,8 @@ impl<'a, D: Disk, T> Applying<'a, D, T> {
     }
 
     /// Whether what kept the partition from being made was a deleted topic of the same name, whose
-    /// log could not be opened when it should have gone, and is gone now.
+    /// log could not be opened when it should have gone, and is gone now; or is in a log directory that
+    /// is offline, and is not minded any more.
     fn makes_way(&self, name: &TopicPartition, error: &CreateError) -> bool {
         let (logs, now) = (&self.manager.logs, self.now.instant);
         let was_deleted = |id| self.image.deleted_topics().any(|it| it == id);
@@ -440,10 +441,17 @@ impl<'a, D: Disk, T> Applying<'a, D, T> {
             CreateError::InconsistentTopicId { found, .. } if was_deleted(*found) => {
                 logs.delete(name, now)
             }
-            CreateError::Unavailable { .. } => logs.delete_unserved(name, was_deleted, now),
+            // Nothing tells that files without an id are of such a topic.
+            CreateError::Unavailable { .. } => {
+                logs.delete_unserved(name, |id| id.is_some_and(was_deleted), now)
+            }
+            CreateError::NameTaken { .. } => Err(DeleteError::Offline),
             _ => return false,
         };
-        deleted.is_ok()
+        match deleted {
+            Err(DeleteError::Offline) => logs.forget_offline(name, was_deleted),
+            deleted => deleted.is_ok(),
+        }
     }
 
     /// A partition that is not placed here, if it was. (RE-012)
@@ -466,8 +474,11 @@ impl<'a, D: Disk, T> Applying<'a, D, T> {
             .partition_gone(partition.key());
         let (logs, now) = (&self.manager.logs, self.now.instant);
         let deleted = match logs.delete(&name, now) {
-            // Unless its files are only waiting to be opened, or make no sense.
-            Err(DeleteError::Offline) => logs.delete_unserved(&name, |id| id == topic.id, now),
+            // Unless its files are only waiting to be opened, or make no sense. Those that do not say
+            // whose they are have been this topic's, by their name.
+            Err(DeleteError::Offline) => {
+                logs.delete_unserved(&name, |id| id.is_none_or(|id| id == topic.id), now)
+            }
             deleted => deleted,
         };
         match deleted {

@@ -102,7 +102,8 @@ fn cl_014_a_host_that_cannot_be_resolved_backs_off() {
     harness.tick();
     let (connection, host, port) = harness.resolving.pop_front().unwrap();
     assert_eq!((host.as_str(), port), ("node0", 9092));
-    harness.event(Event::Disconnected(connection, "no such host".into()));
+    let loss = Loss::new(LossKind::UnknownHost, "no such host");
+    harness.event(Event::Disconnected(connection, loss));
     assert!(!harness.client.ready(NODE, harness.now));
     assert!(harness.client.is_backing_off(NODE, harness.now));
     harness.tick();
@@ -121,15 +122,25 @@ fn the_last_trouble_is_kept_until_there_is_an_answer() {
     harness.connect(NODE);
     let connection = harness.connection(NODE);
     let reason = "frame of 352518400 bytes; the other side seems to speak TLS";
-    harness.event(Event::Disconnected(connection, reason.into()));
+    let loss = Loss::new(LossKind::Unusable, reason);
+    harness.event(Event::Disconnected(connection, loss.clone()));
     let trouble = metadata.last_trouble().unwrap();
-    assert_eq!(*trouble, *format!("node 0 at node0:9092: {reason}"));
+    assert_eq!((trouble.node, &trouble.loss), (NODE, &loss));
+    let told = format!("node 0 at node0:9092: {reason}");
+    assert_eq!(trouble.to_string(), told);
+    assert_eq!(harness.client.trouble(NODE), Some(&trouble));
+    assert_eq!(harness.client.trouble(OTHER), None);
     harness.sent.clear();
     harness.tick();
     harness.set_up(OTHER);
     harness.tick();
     harness.answer_metadata(&crate::testing::brokers(2), Vec::new());
     assert_eq!(metadata.last_trouble(), None);
+    // Another node has answered: this one is as far away as ever, until it is ready.
+    assert_eq!(harness.client.trouble(NODE), Some(&trouble));
+    harness.advance_ms(2_000);
+    harness.set_up(NODE);
+    assert_eq!(harness.client.trouble(NODE), None);
 }
 
 #[test]
@@ -174,7 +185,10 @@ fn cl_091_a_refused_connection_is_a_disconnect_and_leaves_nothing_behind() {
     harness.event(Event::Resolved(connection, vec![address]));
     let (dialled, to) = harness.connecting.pop_front().unwrap();
     assert_eq!((dialled, to), (connection, address));
-    harness.event(Event::Disconnected(connection, "refused".into()));
+    harness.event(Event::Disconnected(
+        connection,
+        Loss::new(LossKind::Refused, "refused"),
+    ));
     assert_eq!(harness.client.stats().connections_failed, 1);
     assert!(harness.client.connection_failed(NODE));
     assert!(harness.closed.is_empty(), "there is nothing to close");

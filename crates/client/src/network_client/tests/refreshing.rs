@@ -166,7 +166,10 @@ fn fail_for(harness: &mut Harness, total_ms: u64) -> Vec<String> {
         harness.advance_ms(10);
         while let Some((connection, host, _)) = harness.resolving.pop_front() {
             tried.push(host);
-            harness.event(Event::Disconnected(connection, "refused".into()));
+            harness.event(Event::Disconnected(
+                connection,
+                Loss::new(LossKind::Refused, "refused"),
+            ));
         }
     }
     tried

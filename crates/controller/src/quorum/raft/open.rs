@@ -285,8 +285,6 @@ fn open_files<D: Disk, C: Clock>(
         recovery_point: durable.max(log_start),
         log_start,
         high_watermark: log_start,
-        // Each entry has its term.
-        lists_epochs: false,
         ..OpenOptions::new(false, clock.unix_ms())
     };
     let (log, _) = Log::open(disk.clone(), directory.clone(), log_config(), &how)?;
@@ -443,6 +441,8 @@ fn log_config() -> LogConfig {
         },
         retention_age: None,
         keeps_producer_snapshots: false,
+        // Each entry has its term.
+        keeps_leader_epochs: false,
         ..LogConfig::default()
     }
 }

@@ -185,6 +185,7 @@ fn errno_of(kind: DiskErrorKind) -> Errno {
         DiskErrorKind::Locked => Errno::AGAIN,
         DiskErrorKind::NotADirectory => Errno::NOTDIR,
         DiskErrorKind::IsADirectory => Errno::ISDIR,
+        DiskErrorKind::NotAFile => Errno::LOOP,
         DiskErrorKind::DirectoryNotEmpty => Errno::NOTEMPTY,
         DiskErrorKind::UnexpectedEnd | DiskErrorKind::Failed => Errno::IO,
     }

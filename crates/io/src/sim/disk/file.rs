@@ -36,7 +36,9 @@ impl SimFile {
 
 impl Drop for Opened {
     fn drop(&mut self) {
-        if let Ok(file) = self.disk.state.lock().tree.file_mut(self.node) {
+        let mut state = self.disk.state.lock();
+        state.open_files -= 1;
+        if let Ok(file) = state.tree.file_mut(self.node) {
             file.open_count -= 1;
         }
     }

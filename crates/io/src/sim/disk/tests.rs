@@ -511,3 +511,27 @@ fn what_nothing_refers_to_is_forgotten() {
     }
     assert!(disk.state.lock().tree.node_count() < 30);
 }
+
+#[test]
+fn no_more_files_can_be_open_than_there_may_be() {
+    let disk = SimDisk::new(1);
+    disk.set_open_files_max(Some(2));
+    let first = open(&disk, FILE, OpenMode::CreateNew);
+    let clone = first.clone();
+    let second = open(&disk, FILE, OpenMode::Read);
+    assert_eq!(disk.open_files(), 2);
+    let path = Path::new(ROOT);
+    for refused in [
+        disk.open(Path::new(FILE), OpenMode::Read).map(drop),
+        disk.list(path).map(drop),
+        disk.sync_dir(path),
+    ] {
+        assert_eq!(refused.unwrap_err().kind(), DiskErrorKind::TooManyFiles);
+    }
+    drop(first);
+    assert_eq!(disk.open_files(), 2, "a clone of it is there");
+    drop(clone);
+    disk.sync_dir(path).unwrap();
+    second.metadata().unwrap();
+    assert_eq!(disk.crash(Crash::Kill).open_files(), 0);
+}

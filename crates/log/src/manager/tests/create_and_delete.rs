@@ -309,7 +309,8 @@ fn a_partition_that_could_not_be_opened_is_deleted_by_its_topics_id() {
         let manager = bench.try_open(&disk).unwrap().manager;
         assert!(manager.is_unavailable(&name));
 
-        let delete = |id| manager.delete_unserved(&name, |found| found == id, bench.now().instant);
+        let is_of = |id| move |found: Option<Uuid>| found == Some(id);
+        let delete = |id| manager.delete_unserved(&name, is_of(id), bench.now().instant);
         assert_eq!(delete(new), Err(DeleteError::Offline), "it is another's");
         // Its name stays with it for as long as there is no room for another one.
         disk.inject(Fault::on(DiskOperation::SyncDir).failing_with(DiskErrorKind::Full));

@@ -212,7 +212,10 @@ fn a_partition_that_is_being_recovered_late_is_deleted_once_that_has_ended() {
         let late = &late;
         let deleting = scope.spawn(move || {
             let now = late.bench.now().instant;
-            let delete = |id| late.manager.delete_unserved(&late.name, |it| it == id, now);
+            let delete = |id| {
+                let is_gone = |it| it == Some(id);
+                late.manager.delete_unserved(&late.name, is_gone, now)
+            };
             let other = Uuid::from_u128(7);
             assert_eq!(delete(other), Err(DeleteError::Offline));
             assert_eq!(delete(Uuid::ONE), Ok(()));

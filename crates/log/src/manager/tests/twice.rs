@@ -240,3 +240,57 @@ fn of_three_directories_the_one_that_was_written_to_is_used() {
         assert_eq!(log.reader().offsets().log_end, Offset::new(4));
     }
 }
+
+/// Covers LG-193: a topic that was deleted while its directory was offline does not keep the name, and
+/// the next start knows which of the two is the new one's.
+#[test]
+fn a_topic_that_was_deleted_while_its_directory_was_offline_gives_its_name_up() {
+    let (old, new) = (Uuid::from_u128(8), Uuid::from_u128(9));
+    for is_online_at_next_start in [true, false] {
+        let disk = SimDisk::new(1);
+        let mut bench = Bench::of(&["/a", "/b"]);
+        let manager = bench.open(&disk);
+        let name = partition("t", 0);
+        let make = |manager: &LogManager<SimDisk>, id| {
+            manager.create(&name, Some(id), &bench.config, BEGIN_MS)
+        };
+        let log = make(&manager, old).unwrap();
+        append(&log, 3);
+        assert_eq!(log.log_directory(), Path::new("/a"));
+        manager.report_failure(&log, std::io::Error::other("a test"));
+        assert!(matches!(
+            make(&manager, new),
+            Err(CreateError::Unavailable { .. })
+        ));
+        assert!(!manager.forget_offline(&name, |id| id != old));
+        assert!(manager.is_unavailable(&name));
+        assert!(manager.forget_offline(&name, |id| id == old));
+        let log = make(&manager, new).unwrap();
+        assert_eq!(log.log_directory(), Path::new("/b"));
+        append(&log, 1);
+        assert!(!manager.forget_offline(&name, |_| true), "it is in use");
+        drop(manager);
+
+        let disk = disk.crash(Crash::Kill);
+        let refused = bench.try_open(&disk).err().expect("there are two");
+        assert!(matches!(refused, StartError::Twice { .. }), "{refused}");
+        bench.options.deleted_topics = [old].into();
+        if !is_online_at_next_start {
+            disk.inject(Fault::on(DiskOperation::List).under("/a").always());
+            drop(bench.try_open(&disk).unwrap());
+            disk.clear_faults();
+        }
+        let manager = bench.open(&disk);
+        let log = manager.get(&name).unwrap();
+        assert_eq!(log.topic_id(), Some(new));
+        assert_eq!(log.reader().offsets().log_end, Offset::new(1));
+        let deleted = names(&disk, "/a").into_iter();
+        let deleted: Vec<_> = deleted.filter(|it| it.starts_with("t-")).collect();
+        assert_eq!(deleted.len(), 1, "{deleted:?}");
+        assert!(deleted[0].ends_with("-delete"), "{deleted:?}");
+        let kept = format!("/a/{}/00000000000000000000.log", deleted[0]);
+        assert!(exists(&disk, &kept), "it has its delay like any other");
+        manager.run_due(bench.after(bench.options.file_delete_delay));
+        assert!(!exists(&disk, &kept));
+    }
+}

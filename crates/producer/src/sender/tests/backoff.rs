@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use klamm_client::LossKind;
 use klamm_fake_broker::Fault;
 use klamm_wire::{ApiKey, ErrorCode, Versions};
 
 use super::world::{World, cluster, config, offset, outcome, partition, plain};
-use crate::error::Failure;
+use crate::error::{Failure, Obstacle};
 
 const NOT_LEADER: ErrorCode = ErrorCode::NOT_LEADER_OR_FOLLOWER;
 
@@ -113,7 +114,7 @@ fn a_delivery_ends_in_time_whatever_the_batch_waits_for() {
             .delivery_timeout(Duration::from_secs(2))
             .request_timeout(Duration::from_secs(1))
     };
-    // Nobody can be connected to.
+    // Nobody can be connected to: the nodes are looked for at the bootstrap servers again.
     let mut world = World::warm(config(), 1, 1);
     world.down.push(1);
     world.cut(1);
@@ -128,6 +129,16 @@ fn a_delivery_ends_in_time_whatever_the_batch_waits_for() {
     ));
     let text = failure.to_string();
     assert!(text.contains("1 records for t-0: 2000 ms"), "{text}");
+    let end = "(delivery.timeout.ms); last: bootstrap server broker-1:9092: refused";
+    assert!(text.ends_with(end), "{text}");
+    let Failure::Expired { last, .. } = failure else {
+        unreachable!("it was matched above");
+    };
+    let Some(Obstacle::Connection(trouble)) = last else {
+        panic!("{last:?}");
+    };
+    assert!(trouble.node.is_bootstrap());
+    assert_eq!(trouble.loss.kind, LossKind::Refused);
     world.assert_at_rest();
 
     // It is tried again and again.
@@ -137,11 +148,50 @@ fn a_delivery_ends_in_time_whatever_the_batch_waits_for() {
     world.run_ms(1999);
     assert!(retried.outcome().is_none());
     world.run_ms(1);
+    let answer = Some(Obstacle::Answer(ErrorCode::NOT_ENOUGH_REPLICAS));
     assert!(matches!(
         outcome(&retried),
-        Err(Failure::Expired { sent: true, .. })
+        Err(Failure::Expired { sent: true, last, .. }) if last == answer
     ));
     assert!((3..9).contains(&world.cluster.count(ApiKey::Produce)));
+    world.assert_at_rest();
+}
+
+#[test]
+fn a_delivery_whose_leader_alone_is_gone_names_it() {
+    let config = plain()
+        .delivery_timeout(Duration::from_secs(2))
+        .request_timeout(Duration::from_secs(1));
+    let mut world = World::warm(config, 2, 1);
+    let delivery = world.append("t", 0, "a", None);
+    world.down.push(1);
+    world.cut(1);
+    world.run_ms(2_000);
+    let failure = outcome(&delivery).unwrap_err();
+    let text = failure.to_string();
+    assert!(
+        text.ends_with("; last: node 1 at broker-1:9092: refused"),
+        "{text}"
+    );
+    assert!(failure.is_retriable());
+}
+
+#[test]
+fn a_delivery_that_waits_for_a_leader_in_vain_says_so() {
+    let config = plain()
+        .delivery_timeout(Duration::from_secs(2))
+        .request_timeout(Duration::from_secs(1));
+    let mut world = World::warm(config, 1, 1);
+    world.cluster.move_leader(&partition(0), None);
+    world.client.metadata().request_update();
+    world.run_ms(500);
+    let delivery = world.send(0, "a");
+    world.run_ms(2_000);
+    let none = Some(Obstacle::NoLeader);
+    assert!(matches!(
+        outcome(&delivery),
+        Err(Failure::Expired { sent: false, last, .. }) if last == none
+    ));
     world.assert_at_rest();
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use klamm_client::{Action, ConnectionId, Event, Guest, NetworkClient};
+use klamm_client::{Action, ConnectionId, Event, Guest, Loss, LossKind, NetworkClient};
 use klamm_fake_broker::{ClusterModel, ClusterOptions, Fault};
 use klamm_io::Clock;
 use klamm_io::sim::SimClock;
@@ -264,7 +264,10 @@ impl World {
                 } => {
                     let id: i32 = host.strip_prefix("broker-").unwrap().parse().unwrap();
                     if self.down.contains(&id) {
-                        let refused = Event::Disconnected(connection, "refused".into());
+                        let refused = Event::Disconnected(
+                            connection,
+                            Loss::new(LossKind::Refused, "refused"),
+                        );
                         self.happens(self.now, refused);
                     } else {
                         let link = Link {
@@ -306,7 +309,7 @@ impl World {
             self.happens(at, Event::Received(connection, frame));
         }
         if reply.closes {
-            let closed = Event::Disconnected(connection, "closed".into());
+            let closed = Event::Disconnected(connection, Loss::new(LossKind::Broken, "closed"));
             self.happens(at, closed);
         }
     }
@@ -320,7 +323,10 @@ impl World {
             .map(|(id, _)| *id)
             .collect();
         for connection in links {
-            self.happens(self.now, Event::Disconnected(connection, "cut".into()));
+            self.happens(
+                self.now,
+                Event::Disconnected(connection, Loss::new(LossKind::Broken, "cut")),
+            );
         }
         self.settle();
     }
