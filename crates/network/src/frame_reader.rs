@@ -28,8 +28,8 @@ const SIZE_LEN: usize = 4;
 /// How much is read where it is not known what comes.
 const FIRST_READ: usize = 4096;
 
-/// Room is taken for so much of a frame before it comes, so that most are never moved. A larger
-/// frame makes its buffer grow as its bytes arrive.
+/// Room is taken for so much of a frame before it comes, so that most are never moved, and as much is
+/// read at a time. A larger frame has more of it, or makes its buffer grow as its bytes arrive.
 const RESERVED_MAX: usize = FRAME_BUFFER_LEN;
 
 /// Cuts what arrives into frames, and keeps what it has of the next one between reads.
@@ -98,7 +98,7 @@ impl FrameReader {
                 State::Body { size, body } if *size - body.bytes.len() > FIRST_READ => {
                     reserve(body, *size, &self.buffers);
                     let missing = *size - body.bytes.len();
-                    let mut room = (&mut body.bytes).limit(missing);
+                    let mut room = (&mut body.bytes).limit(missing.min(RESERVED_MAX));
                     let count = ready!(poll_read_buf(Pin::new(stream), context, &mut room))?;
                     if count == 0 {
                         return Poll::Ready(Err(self.ended_inside()));

@@ -64,7 +64,7 @@ mod tests {
             (256, 96),
             (1_024, 456),
             (1_048_576, 491_496),
-            (u64::MAX, 8_646_911_284_551_352_295),
+            (u64::MAX, 8_646_911_284_551_352_296),
         ] {
             let descriptors = Descriptors::new(max);
             assert_eq!(descriptors.connections_max(), share, "{max}");

@@ -20,12 +20,12 @@ const PARTITIONS: i32 = 100;
 /// Records of each partition, one a batch: some make a segment.
 const RECORDS: usize = 6;
 
-/// Three of these fill a segment.
+/// Each has an entry in the index of its segment, and three of these fill that.
 const RECORD_BYTES: usize = 5_000;
 
 fn start(directory: &Path) -> Program {
     let mut command = command_within(LIMIT);
-    command.args(["--set", "log.segment.bytes=16384"]);
+    command.args(["--set", "log.index.size.max.bytes=24"]);
     // All that it says is wrong, then.
     command.args(["--log", "warn"]);
     Program::start_by(command, directory)

@@ -128,6 +128,35 @@ async fn co_007_an_empty_log_begins_with_its_first_records_once() {
     quorum.stop().await;
 }
 
+/// The first entry is durable with the second, and until then the quorum can be begun once more.
+#[tokio::test]
+async fn co_007_a_new_quorum_costs_four_syncs_and_may_lose_its_first_entry_until_there_is_another()
+{
+    let open = async |disk: &SimDisk| {
+        let options = RaftOptions::new(node(), "a-cluster", DIRECTORY);
+        let opened = RaftQuorum::open(disk.clone(), options, SimClock::new()).await;
+        opened.unwrap()
+    };
+    let disk = SimDisk::new(0);
+    disk.create_dir_all(Path::new("/data")).unwrap();
+    let syncs =
+        |disk: &SimDisk| [DiskOperation::Sync, DiskOperation::SyncDir].map(|it| disk.calls(it));
+    let before = syncs(&disk);
+    let quorum = open(&disk).await;
+    // Of the vote; of the directory's name, and the vote's.
+    assert_eq!(syncs(&disk), [before[0] + 1, before[1] + 2]);
+    let first = quorum.log.last().unwrap();
+
+    let disk = disk.crash(Crash::PowerLossLosingAll);
+    let quorum = open(&disk).await;
+    assert_eq!(quorum.log.last(), Some(first), "it was made again");
+    quorum.propose(topic(1)).await.unwrap();
+    let disk = disk.crash(Crash::PowerLossLosingAll);
+    let quorum = open(&disk).await;
+    assert!(image(&quorum).topic(&name(1)).is_some());
+    quorum.stop().await;
+}
+
 /// Covers CO-002, B6.1: what was acknowledged is kept, and what was not proposed is not there, whenever
 /// the power goes or the process is killed: at every call to the disk in turn, of the first start
 /// and of the work after it, with snapshots and without.
