@@ -49,6 +49,18 @@ pub enum StartError {
     /// A directory must not be used as it is.
     #[error(transparent)]
     Claim(#[from] ClaimError),
+    /// Two names are of one directory.
+    #[error(
+        "{first} and {second} are one directory: give it once",
+        first = first.display(),
+        second = second.display()
+    )]
+    SameDirectory {
+        /// One name.
+        first: PathBuf,
+        /// The other.
+        second: PathBuf,
+    },
     /// Two directories have one id: one is a copy of the other.
     #[error("{first} and {second} both have directory id {id}", first = first.display(), second = second.display())]
     SameId {
@@ -110,6 +122,7 @@ impl<D: Disk> LogManager<D> {
         progress: &(dyn Fn(&Progress<'_>) + Sync),
         now: Now,
     ) -> Result<Opened<D>, StartError> {
+        refuse_twice(disk, &options.directories)?;
         let directories = claim_all(disk, &options, &mut wiring)?;
         let mut loads = Vec::new();
         let mut doomed = DoomedQueue::new();
@@ -245,6 +258,28 @@ impl<D: Disk> LogManager<D> {
             broker_epoch,
         })
     }
+}
+
+/// Refuses directories of which two are one, by whichever names.
+///
+/// # Errors
+/// [`StartError::SameDirectory`].
+pub(super) fn refuse_twice<D: Disk>(disk: &D, directories: &[PathBuf]) -> Result<(), StartError> {
+    let mut known: Vec<(PathBuf, &PathBuf)> = Vec::new();
+    for second in directories {
+        // One that the disk refuses is its own trouble.
+        let Ok(resolved) = disk.resolve(second) else {
+            continue;
+        };
+        if let Some((_, first)) = known.iter().find(|(it, _)| *it == resolved) {
+            return Err(StartError::SameDirectory {
+                first: (*first).clone(),
+                second: second.clone(),
+            });
+        }
+        known.push((resolved, second));
+    }
+    Ok(())
 }
 
 fn claim_all<D: Disk>(
