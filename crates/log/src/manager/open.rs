@@ -42,8 +42,8 @@ pub struct Opened<D: Disk> {
     pub broker_epoch: BrokerEpoch,
 }
 
-/// Nothing was started, and all directories were let go. Marks of a clean stop are gone if the
-/// start has come to opening logs; then the next one reads them through.
+/// Nothing was started, and all directories were let go. Marks of a clean stop are where they were,
+/// unless a log had to be changed that was not as a clean stop leaves one, or the disk refuses them.
 #[derive(Debug, Error)]
 pub enum StartError {
     /// A directory must not be used as it is.
@@ -110,7 +110,8 @@ impl<D: Disk> LogManager<D> {
     ///
     /// A directory that the disk refuses is offline from the beginning, and a partition whose
     /// files make no sense is left out; the others are served. After a clean stop no segment is
-    /// read. An interrupted start is not clean for the next one.
+    /// read. An interrupted start is not clean for the next one; a refused one is, and so is a directory
+    /// that goes offline, if no log was changed.
     ///
     /// # Errors
     /// [`StartError`].
@@ -160,6 +161,9 @@ impl<D: Disk> LogManager<D> {
         };
         let threads = options.recovery_threads_per_directory;
         on_threads(&loads, threads, |load| load.work(&surroundings));
+        for load in loads.iter().filter(|load| !load.directory.is_online()) {
+            load.restore_mark();
+        }
 
         let manager = Self {
             schedule: Mutex::new(Schedule::new(&options, now.instant)),
