@@ -20,7 +20,7 @@
 use std::ffi::OsString;
 use std::io::IoSlice;
 use std::os::fd::BorrowedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 
@@ -100,6 +100,13 @@ pub trait Disk: Clone + Send + Sync + 'static {
     /// `Locked` where another process, or another holder within this one, has it; otherwise as
     /// [`Disk::open`].
     fn try_lock(&self, path: &Path) -> Result<Self::Lock, DiskError>;
+
+    /// The one name of what has many: absolute, without links, `.` and `..`. What is not there yet is
+    /// named by what is there of the directories above it.
+    ///
+    /// # Errors
+    /// `Denied`, `NotADirectory` (a part of the path), `NotAFile` (a link to itself), `Failed`.
+    fn resolve(&self, path: &Path) -> Result<PathBuf, DiskError>;
 
     /// The space of the file system that the path is on.
     ///

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileExt, OpenOptionsExt as _};
-use std::path::Path;
+use std::path::{self, Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -129,6 +129,25 @@ impl Disk for RealDisk {
             }
         };
         lock().map_err(failed(DiskOperation::Lock, path))
+    }
+
+    fn resolve(&self, path: &Path) -> Result<PathBuf, DiskError> {
+        let resolve = || {
+            let path = path::absolute(path)?;
+            for ancestor in path.ancestors() {
+                match fs::canonicalize(ancestor) {
+                    Ok(found) => {
+                        let rest = path.strip_prefix(ancestor);
+                        let rest = rest.expect("a path begins with its ancestors");
+                        return Ok(found.join(rest));
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            Ok(path)
+        };
+        resolve().map_err(failed(DiskOperation::Metadata, path))
     }
 
     fn space(&self, path: &Path) -> Result<Space, DiskError> {
@@ -532,6 +551,27 @@ mod tests {
             .collect();
         let expected = [FileKind::Directory, FileKind::Other, FileKind::Directory];
         assert_eq!(kinds, expected);
+    }
+
+    #[test]
+    fn a_directory_has_one_name_however_it_is_reached() {
+        let root = tempfile::tempdir().unwrap();
+        let path = |name: &str| root.path().join(name);
+        fs::create_dir_all(path("d/below")).unwrap();
+        std::os::unix::fs::symlink("d", path("link")).unwrap();
+        let resolve = |name: &str| RealDisk.resolve(&path(name)).unwrap();
+        for (one, other) in [
+            ("d", "link"),
+            ("d", "d/below/.."),
+            ("d/new/x", "link/./new/x"),
+        ] {
+            assert_eq!(resolve(one), resolve(other));
+        }
+        assert_ne!(resolve("d"), resolve("d/below"));
+        assert_ne!(resolve("new"), resolve("newer"));
+        let here = RealDisk.resolve(Path::new("src")).unwrap();
+        assert!(here.is_absolute());
+        assert_eq!(here, RealDisk.resolve(Path::new("./src")).unwrap());
     }
 
     proptest! {

@@ -51,7 +51,7 @@ pub struct Report {
     /// What a repair would cut off; a batch that is out of its segment's reach, and those behind
     /// it, it moves into a segment of their own before.
     pub would_cut: Option<Cut>,
-    /// The segments behind that cut, which a repair would remove.
+    /// The segments behind a cut, which a repair would remove; not those that go on where the log ends.
     pub would_remove: Vec<PathBuf>,
 }
 
@@ -108,19 +108,29 @@ pub fn check<D: Disk>(disk: &D, directory: &Path, depth: Depth) -> Result<Report
     small_file(partition_metadata::read(disk, directory), &mut report)?;
 
     let mut codecs = Codecs::default();
+    let logs = in_use.iter().filter(|it| it.content == FileContent::Log);
+    let logs: Vec<_> = logs.collect();
     let mut expected = Offset::ZERO;
-    for log in in_use.iter().filter(|it| it.content == FileContent::Log) {
-        if report.would_cut.is_some() {
+    // Where a repair would have the log end before the next segment.
+    let mut cut: Option<Offset> = None;
+    for (index, log) in logs.iter().enumerate() {
+        let is_removed = cut.is_some_and(|end| log.offset != end);
+        if is_removed {
             report.would_remove.push(path(log));
         }
         let segment = SegmentCheck {
             disk,
             directory,
             base_offset: log.offset,
+            follower: logs.get(index + 1).map(|it| it.offset),
             epochs: &epochs,
             depth,
         };
-        expected = segment.run(expected, &mut codecs, &mut report)?;
+        let walked = segment.run(expected, &mut codecs, &mut report)?;
+        expected = walked.expected;
+        if !is_removed {
+            cut = walked.cut;
+        }
     }
     for name in &in_use {
         let log = FileName::new(name.offset, FileContent::Log);

@@ -160,17 +160,22 @@ impl<D: Disk> Log<D> {
     ) -> Result<(Self, Opening), OpenError> {
         let go_on = || ControlFlow::Continue(());
         let open_files = OpenFiles::new(None);
-        Self::open_telling(disk, open_files, directory, config, options, &go_on)
+        let unheard = || ();
+        Self::open_telling(
+            disk, open_files, directory, config, options, &unheard, &go_on,
+        )
     }
 
-    /// As [`Log::open`], with segments among those `open_files`; `recovered` is called after each
-    /// segment that was read through, and may end it there ([`OpenError::Stopped`]).
+    /// As [`Log::open`], with segments among those `open_files`; `changes` is called before a log that
+    /// was closed well is changed beyond what the next opening would do again, `recovered` after each
+    /// segment that was read through, which may end it there ([`OpenError::Stopped`]).
     pub(crate) fn open_telling(
         disk: D,
         open_files: Arc<OpenFiles<D::File>>,
         directory: PathBuf,
         config: LogConfig,
         options: &OpenOptions,
+        changes: &dyn Fn(),
         recovered: &dyn Fn() -> ControlFlow<()>,
     ) -> Result<(Self, Opening), OpenError> {
         let names = match list(&disk, &directory) {
@@ -190,8 +195,8 @@ impl<D: Disk> Log<D> {
             opening: Opening::default(),
             created_segment: false,
         };
-        opener.clear_left_overs()?;
-        let log = opener.open(recovered)?;
+        opener.clear_left_overs(changes)?;
+        let log = opener.open(changes, recovered)?;
         Ok((log, opener.opening))
     }
 }
@@ -222,7 +227,7 @@ impl<D: Disk> Opener<D> {
 
     /// Removes files that were waiting for it, ends or undoes a swap that was under way, and
     /// removes indexes without a log.
-    fn clear_left_overs(&mut self) -> Result<(), OpenError> {
+    fn clear_left_overs(&mut self, changes: &dyn Fn()) -> Result<(), OpenError> {
         let names = std::mem::take(&mut self.names);
         let unfinished = names
             .iter()
@@ -239,6 +244,9 @@ impl<D: Disk> Opener<D> {
                 }
                 Some(_) => self.disk.remove_file(&self.path(name))?,
             }
+        }
+        if self.options.was_clean && !swaps.is_empty() {
+            changes();
         }
         self.finish_swaps(&swaps, &mut kept)?;
         let has_log = |offset| {
@@ -308,17 +316,18 @@ impl<D: Disk> Opener<D> {
         fits.ok_or_else(|| OpenError::TooLarge { path: path(), len })
     }
 
-    fn open(&mut self, recovered: &dyn Fn() -> ControlFlow<()>) -> Result<Log<D>, OpenError> {
+    fn open(
+        &mut self,
+        changes: &dyn Fn(),
+        recovered: &dyn Fn() -> ControlFlow<()>,
+    ) -> Result<Log<D>, OpenError> {
         let mut segments = self.segments()?;
         let (epochs_on_disk, mut epochs) = self.epochs(&segments)?;
         let names = self.names.iter().copied();
         let mut snapshots = SnapshotFiles::new(self.disk.clone(), self.directory.clone(), names);
 
         let damaged = self.damaged_transaction_index()?;
-        let clean_end = match damaged {
-            None if self.options.was_clean => clean_end(last_of(&segments))?,
-            _ => None,
-        };
+        let clean_end = self.clean_end(damaged.is_none(), &segments, changes)?;
         let (mut log_end, mut known) = if let Some(log_end) = clean_end {
             (log_end, None)
         } else {
@@ -413,6 +422,27 @@ impl<D: Disk> Opener<D> {
         };
         log.set_high_watermark(self.options.high_watermark);
         Ok(log)
+    }
+
+    /// Where the log ends, if it was closed well and `may_be` as it was then.
+    fn clean_end(
+        &self,
+        may_be: bool,
+        segments: &Segments<D>,
+        changes: &dyn Fn(),
+    ) -> Result<Option<Place>, SegmentError> {
+        if !self.options.was_clean {
+            return Ok(None);
+        }
+        let clean_end = if may_be {
+            clean_end(last_of(segments))?
+        } else {
+            None
+        };
+        if clean_end.is_none() {
+            changes();
+        }
+        Ok(clean_end)
     }
 
     /// What is known of the producers where the log ends: as recovery has found it, or by the

@@ -40,19 +40,22 @@ pub struct PartitionLog<D: Disk> {
 }
 
 impl<D: Disk> LogDirectory<D> {
-    /// Opens the log of a partition whose files are here. `recovered` is called after each segment
-    /// that was read through, and may end it there.
+    /// Opens the log of a partition whose files are here. `changes` is called before one that was closed
+    /// well is changed beyond what the next opening would do again; `recovered` after each segment that
+    /// was read through, and may end it there.
     pub(crate) fn open_log(
         self: &Arc<Self>,
         partition: &TopicPartition,
         config: LogConfig,
         options: &OpenOptions,
+        changes: &dyn Fn(),
         recovered: &dyn Fn() -> ControlFlow<()>,
     ) -> Result<(Arc<PartitionLog<D>>, Opening), OpenError> {
         let (disk, path) = (self.disk().clone(), self.path_of(partition));
         let topic_id = partition_metadata::read(&disk, &path)?;
-        let open_files = self.open_files().clone();
-        let (log, opening) = Log::open_telling(disk, open_files, path, config, options, recovered)?;
+        let files = self.open_files().clone();
+        let (log, opening) =
+            Log::open_telling(disk, files, path, config, options, changes, recovered)?;
         if opening.segments_recovered > 0 {
             let (segments, log_end_offset) = (opening.segments_recovered, log.log_end_offset());
             info!(%partition, segments, %log_end_offset, "log recovered");

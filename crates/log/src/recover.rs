@@ -10,6 +10,7 @@ use crate::config::LogConfig;
 use crate::disk_failure::DiskFailure as _;
 use crate::indexer::Indexer;
 use crate::leader_epochs::LeaderEpochs;
+use crate::leap::Witnesses;
 use crate::producer_state::ProducerStates;
 use crate::replay::apply;
 use crate::scan::{BatchFault, Scan, ScanError, Scanned};
@@ -60,7 +61,7 @@ pub(crate) struct Damage {
 /// What stands behind a segment's last good batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DamageKind {
-    /// No good batch.
+    /// No good batch, or one whose offset cannot be true.
     Broken,
     /// Space that was reserved or extended, and never written.
     Blank,
@@ -81,6 +82,8 @@ pub(crate) struct Trust<'a> {
     /// The leader epochs as they were on disk, which may know of epochs that began before their
     /// first record, and of some that have none.
     pub(crate) epochs: &'a LeaderEpochs,
+    /// What would contradict an offset that is too high.
+    pub(crate) witnesses: Witnesses<'a>,
 }
 
 /// Reads a segment through. Leader epochs and the producers' state are brought up to the end of its
@@ -105,7 +108,7 @@ pub(crate) fn recover<D: Disk>(
     let mut good = 0;
     let mut scan = segment.scan(0)?;
     let fault = loop {
-        let (batch, is_sound) = match next_good(&mut scan, segment, end_offset, trust.durable) {
+        let (batch, is_sound) = match next_good(&mut scan, segment, end_offset, &trust) {
             Ok(Some(found)) => found,
             Ok(None) => break None,
             Err(ScanError::Damaged { reason, .. }) => break Some(reason),
@@ -157,7 +160,7 @@ fn next_good<F: DiskFile, D: Disk<File = F>>(
     scan: &mut Scan<F>,
     segment: &Segment<D>,
     expected: Offset,
-    durable: Offset,
+    trust: &Trust<'_>,
 ) -> Result<Option<(Scanned, bool)>, ScanError> {
     let Some(batch) = scan.next()? else {
         return Ok(None);
@@ -173,13 +176,26 @@ fn next_good<F: DiskFile, D: Disk<File = F>>(
     }
     let is_sound = match scan.check_crc(&batch) {
         Ok(()) => true,
-        Err(error @ ScanError::Damaged { .. }) if last < durable => {
+        Err(error @ ScanError::Damaged { .. }) if last < trust.durable => {
             warn!(%error, %first, %last, "records below the recovery point are damaged");
             false
         }
         Err(error) => return Err(error),
     };
-    if !segment.reaches(last) {
+    let is_in_reach = segment.reaches(last);
+    let contradiction = trust
+        .witnesses
+        .contradict(scan, &batch, expected, is_in_reach)?;
+    if let Some(contradiction) = contradiction {
+        let reason = BatchFault::Leaps {
+            base: first,
+            last,
+            expected,
+            contradiction,
+        };
+        return Err(scan.damaged(batch.position, reason));
+    }
+    if !is_in_reach {
         let base = segment.base_offset();
         let reason = BatchFault::OutOfReach { first, last, base };
         return Err(scan.damaged(batch.position, reason));

@@ -13,12 +13,13 @@ use crate::bounds::Place;
 use crate::config::LogConfig;
 use crate::disk_failure::DiskFailure as _;
 use crate::leader_epochs::LeaderEpochs;
+use crate::leap::Witnesses;
 use crate::names::{FileContent, FileName, Transit};
 use crate::open::{OpenError, OpenOptions, Opening, Segments, replay_to};
 use crate::producer_state::{ProducerStates, SnapshotFiles};
 use crate::recover::{Cut, Damage, DamageKind, Saved, Trust, recover};
 use crate::replay::{Replay, replay};
-use crate::scan::{Found, Scan, Wanted};
+use crate::scan::{BatchFault, Found, Scan, Wanted};
 use crate::segment::Segment;
 
 /// A log that is being recovered.
@@ -84,18 +85,25 @@ impl<D: Disk> Recovery<'_, D> {
         while let Some(base_offset) = next {
             let segment = self.segments[&base_offset].clone();
             self.note_producers(&segment, &producers)?;
+            next = self.follower_of(base_offset);
             let trust = Trust {
                 expected: end.offset,
                 durable: self.durable(),
                 log_start: self.options.log_start,
                 epochs: &former_epochs,
+                witnesses: Witnesses {
+                    follower: next,
+                    epochs: &former_epochs,
+                    recovery_point: self.durable(),
+                    high_watermark: self.beyond_log_start(self.options.high_watermark),
+                    may_have_gaps: self.config.cleanup_policy.compact,
+                },
             };
             let mut recovered = recover(&segment, self.config, trust, self.epochs, &mut producers)?;
             self.opening.segments_recovered += 1;
             if recovered_one().is_break() {
                 return Err(OpenError::Stopped);
             }
-            next = self.follower_of(base_offset);
             if let Some(damage) = &mut recovered.damage
                 && let DamageKind::OutOfReach(first) = damage.kind
                 && (next.is_some_and(|follower| follower < first)
@@ -108,7 +116,7 @@ impl<D: Disk> Recovery<'_, D> {
             let end_offset = recovered.end_offset;
             let kind = recovered.damage.as_ref().map(|it| it.kind);
             let tail = match recovered.damage {
-                Some(damage) => Some(self.look_behind(damage, &segment, end_offset)?),
+                Some(damage) => Some(self.look_behind(damage, &segment, end_offset, next)?),
                 None => None,
             };
             next = self.follower_of(base_offset);
@@ -177,10 +185,14 @@ impl<D: Disk> Recovery<'_, D> {
         *first.expect("a log has a segment").0
     }
 
-    /// Everything below was synced. A recovery point at the log start says nothing: it was raised
-    /// along with that one.
+    /// Everything below was synced.
     fn durable(&self) -> Offset {
-        let point = self.options.recovery_point;
+        self.beyond_log_start(self.options.recovery_point)
+    }
+
+    /// A point of the log; 0 if it is at the log start. There it says nothing: it was raised along with
+    /// that one.
+    fn beyond_log_start(&self, point: Offset) -> Offset {
         if point > self.options.log_start {
             point
         } else {
@@ -191,26 +203,28 @@ impl<D: Disk> Recovery<'_, D> {
     /// Whether a segment goes on where the one before it ends.
     ///
     /// Segments are made where the log ends, so only compaction leaves a gap between two. Another
-    /// one behind the recovery point means that the end of the former segment was lost; so does
-    /// damage, unless nothing is missing.
+    /// one behind the recovery point means that the end of the former segment was lost. Where one
+    /// begins exactly where the former one's good batches end, nothing is missing, whatever stands
+    /// behind those.
     fn follows(&self, base_offset: Offset, end_offset: Offset, damage: Option<DamageKind>) -> bool {
-        let is_next = base_offset == end_offset;
         base_offset < self.durable()
+            || base_offset == end_offset
             || match damage {
-                None => is_next || self.config.cleanup_policy.compact,
-                Some(DamageKind::Blank) => is_next,
+                None => self.config.cleanup_policy.compact,
                 Some(DamageKind::OutOfReach(_)) => true,
-                Some(DamageKind::Broken) => false,
+                Some(DamageKind::Broken | DamageKind::Blank) => false,
             }
     }
 
     /// Looks at what stands behind a segment's good batches, and changes nothing but that it moves what
-    /// is out of the segment's reach into one of its own. If anything there was durable, it is an error.
+    /// is out of the segment's reach into one of its own. If anything there was durable, it is an error;
+    /// nothing was that the `follower` has as well.
     fn look_behind(
         &mut self,
         damage: Damage,
         segment: &Segment<D>,
         log_end: Offset,
+        follower: Option<Offset>,
     ) -> Result<Tail, OpenError> {
         let position = damage.position;
         if let DamageKind::OutOfReach(first) = damage.kind {
@@ -228,7 +242,15 @@ impl<D: Disk> Recovery<'_, D> {
             let holds = Holds::ReservedSpace;
             return Ok(Tail { damage, holds });
         }
-        let durable = log_end..self.durable();
+        let durable = if follower == Some(log_end) {
+            log_end..log_end
+        } else {
+            log_end..self.durable()
+        };
+        // The batch itself is good, and its offset was one of those.
+        if matches!(damage.fault, BatchFault::Leaps { .. }) && !durable.is_empty() {
+            return Err(scan.damaged(position, damage.fault).into());
+        }
         let holds = match scan.find_good(position, &wanted(segment, durable))? {
             Some(found) if found.any_durable => {
                 return Err(scan.damaged(position, damage.fault).into());

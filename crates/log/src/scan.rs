@@ -19,6 +19,7 @@ use thiserror::Error;
 
 pub(crate) use self::search::{Found, Wanted};
 use crate::indexer::Indexed;
+use crate::leap::Contradiction;
 
 /// Bytes that are read at once.
 const CHUNK_LEN: usize = 4096;
@@ -118,6 +119,18 @@ pub enum BatchFault {
         last: Offset,
         /// The least offset that may stand here.
         expected: Offset,
+    },
+    /// Its offsets lie behind those that should follow, and something knows better.
+    #[error("offsets {base} to {last} where {expected} should follow: {contradiction}")]
+    Leaps {
+        /// Its first offset.
+        base: Offset,
+        /// Its last offset.
+        last: Offset,
+        /// The least offset that may stand here.
+        expected: Offset,
+        /// What contradicts it.
+        contradiction: Contradiction,
     },
     /// Its offsets are too far from the segment's base offset for 32 bits.
     #[error("offsets {first} to {last} are out of reach of base offset {base}")]

@@ -116,3 +116,24 @@ fn it_repairs_nothing_that_a_broker_has_open() {
     drop(held);
     assert_eq!(run("repair", &directory).0, Some(0));
 }
+
+/// As behind `| head`: who reads no more has what it wanted.
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let root = tempfile::tempdir().unwrap();
+    let directory = root.path().join("t-0");
+    make(&directory);
+    let file = directory.join("00000000000000000000.log");
+    for (command, path) in [("dump", &file), ("check", &directory)] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let program = Command::new(env!("CARGO_BIN_EXE_klamm-log"))
+            .arg(command)
+            .arg(path)
+            .stdout(writer)
+            .output()
+            .unwrap();
+        assert_eq!(program.status.code(), Some(0), "{command}");
+        assert!(program.stderr.is_empty(), "{command}");
+    }
+}

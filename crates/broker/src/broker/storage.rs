@@ -79,8 +79,15 @@ impl<D: Disk> Storage<D> {
         }
         let logs = Arc::new(opened.manager);
         sort_out(&logs, image, &deleted_topics, settings, machine.clock.now())?;
+        let durability = match Durability::start(Arc::clone(&logs), SYNC_THREADS) {
+            Ok(durability) => durability,
+            Err(error) => {
+                logs.stop(BrokerEpoch::NONE);
+                return Err(error.into());
+            }
+        };
         let mut storage = Self {
-            durability: Durability::start(Arc::clone(&logs), SYNC_THREADS)?,
+            durability,
             housekeeping: None,
             compaction: None,
             logs,

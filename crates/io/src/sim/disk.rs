@@ -12,7 +12,7 @@ mod tree;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io::IoSlice;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -504,6 +504,19 @@ impl Disk for SimDisk {
             }
         })?;
         Ok(SimLock::new(self.clone(), node))
+    }
+
+    /// There are no links.
+    fn resolve(&self, path: &Path) -> Result<PathBuf, DiskError> {
+        let mut resolved = PathBuf::from("/");
+        for component in path.components() {
+            match component {
+                Component::ParentDir => _ = resolved.pop(),
+                Component::Normal(name) => resolved.push(name),
+                Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
+            }
+        }
+        Ok(resolved)
     }
 
     fn space(&self, path: &Path) -> Result<Space, DiskError> {

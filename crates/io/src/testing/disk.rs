@@ -16,7 +16,7 @@ use crate::{
 /// # Panics
 /// At the first thing that is not so.
 pub fn check_disk<D: Disk>(disk: &D, root: &Path) {
-    let cases: [(&str, Case<D>); 15] = [
+    let cases: [(&str, Case<D>); 16] = [
         ("bytes-read-back", bytes_read_back),
         ("pieces-follow-one-another", pieces_follow_one_another),
         ("open-modes", open_modes),
@@ -31,6 +31,7 @@ pub fn check_disk<D: Disk>(disk: &D, root: &Path) {
         ("locks", locks),
         ("times", times),
         ("syncs-and-space", syncs_and_space),
+        ("resolved-names", resolved_names),
         ("ranges-and-whole-files", ranges_and_whole_files),
     ];
     for (name, case) in cases {
@@ -38,6 +39,22 @@ pub fn check_disk<D: Disk>(disk: &D, root: &Path) {
         disk.create_dir_all(&directory).unwrap();
         case(disk, &directory);
     }
+}
+
+fn resolved_names<D: Disk>(disk: &D, directory: &Path) {
+    let here = disk.resolve(directory).unwrap();
+    assert!(here.is_absolute());
+    let below = directory.join("below");
+    // Whether it is there or not.
+    for is_there in [false, true] {
+        if is_there {
+            disk.create_dir_all(&below).unwrap();
+        }
+        assert_eq!(disk.resolve(&below).unwrap(), here.join("below"));
+        let other = directory.join(".").join("below");
+        assert_eq!(disk.resolve(&other).unwrap(), here.join("below"));
+    }
+    assert_eq!(disk.resolve(&below.join("..")).unwrap(), here);
 }
 
 /// Looks at one thing, within a directory of its own.

@@ -1,7 +1,8 @@
 //! `klamm-log`: looks at the files of a log, and repairs it when it is told to.
 //!
 //! Ends with 0 if all is well, 1 if something is wrong with what was read, 2 if it could not be
-//! read.
+//! read. If nobody reads what it prints any more, as behind `| head`, it ends with 0: it was not asked
+//! for the rest.
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use klamm_io::{Clock as _, Disk as _, DiskErrorKind, RealDisk, SystemClock};
-use klamm_log::{CleanupPolicy, Depth, Log, LogConfig, OpenOptions, Report, Sound};
+use klamm_log::{CleanupPolicy, Depth, DumpError, Log, LogConfig, OpenOptions, Report, Sound};
 
 /// Looks at the files of a log, and repairs it when told to.
 #[derive(Parser)]
@@ -60,11 +61,21 @@ fn main() -> ExitCode {
     let ended = ended.and_then(|code| out.flush().map(|()| code).map_err(Into::into));
     match ended {
         Ok(code) => code.into(),
+        Err(error) if is_closed_pipe(&*error) => GOOD.into(),
         Err(error) => {
             eprintln!("klamm-log: {}", with_causes(&*error));
             UNREADABLE.into()
         }
     }
+}
+
+/// Whether an error is that nobody reads what is printed.
+fn is_closed_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
+    let written = match error.downcast_ref() {
+        Some(DumpError::Write(error)) => Some(error),
+        _ => error.downcast_ref::<io::Error>(),
+    };
+    written.is_some_and(|it| it.kind() == io::ErrorKind::BrokenPipe)
 }
 
 /// What went wrong, and why, as far as the message does not say it itself.

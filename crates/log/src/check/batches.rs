@@ -10,6 +10,7 @@ use super::indexes::IndexChecks;
 use super::problem::{Fault, Problem};
 use super::{Depth, Report, SegmentSummary};
 use crate::leader_epochs::LeaderEpochs;
+use crate::leap::Witnesses;
 use crate::names::{FileContent, FileName};
 use crate::recover::Cut;
 use crate::scan::{BatchFault, Scan, ScanError, Scanned};
@@ -19,6 +20,8 @@ pub(super) struct SegmentCheck<'a, D> {
     pub(super) disk: &'a D,
     pub(super) directory: &'a Path,
     pub(super) base_offset: Offset,
+    /// Where the next segment begins, if there is one.
+    pub(super) follower: Option<Offset>,
     pub(super) epochs: &'a LeaderEpochs,
     pub(super) depth: Depth,
 }
@@ -31,14 +34,13 @@ pub(super) struct Seen<'a> {
 }
 
 impl<D: Disk> SegmentCheck<'_, D> {
-    /// Checks a segment whose offsets should not be below `expected`. Returns the least offset of
-    /// the next one.
+    /// Checks a segment whose offsets should not be below `expected`.
     pub(super) fn run(
         &self,
         expected: Offset,
         codecs: &mut Codecs,
         report: &mut Report,
-    ) -> Result<Offset, DiskError> {
+    ) -> Result<Walked, DiskError> {
         let path = self.path(FileContent::Log);
         let file = self.disk.open(&path, OpenMode::Read)?;
         let len = file.metadata()?.len;
@@ -57,7 +59,10 @@ impl<D: Disk> SegmentCheck<'_, D> {
         else {
             report.add(Problem::of_file(path, Fault::TooLarge { len }));
             report.segments.push(summary);
-            return Ok(expected);
+            return Ok(Walked {
+                expected,
+                cut: None,
+            });
         };
         let mut indexes = IndexChecks::open(self, report)?;
         let mut scan = Scan::new(file, 0, size);
@@ -65,6 +70,7 @@ impl<D: Disk> SegmentCheck<'_, D> {
             expected: expected.max(self.base_offset),
             base_offset: self.base_offset,
             epoch: None,
+            cut: None,
         };
         loop {
             let scanned = match scan.next() {
@@ -75,6 +81,7 @@ impl<D: Disk> SegmentCheck<'_, D> {
                     position, reason, ..
                 }) => {
                     end_of_batches(&path, position, size, &reason, report);
+                    walk.cut.get_or_insert(walk.expected);
                     break;
                 }
             };
@@ -89,7 +96,10 @@ impl<D: Disk> SegmentCheck<'_, D> {
         }
         indexes.end(report)?;
         report.segments.push(summary);
-        Ok(walk.expected)
+        Ok(Walked {
+            expected: walk.expected,
+            cut: walk.cut,
+        })
     }
 
     pub(super) fn path(&self, content: FileContent) -> PathBuf {
@@ -113,19 +123,22 @@ impl<D: Disk> SegmentCheck<'_, D> {
             offset: Some(batch.base_offset),
             fault,
         };
-        for reason in walk.faults(batch) {
+        let expected = walk.expected;
+        let mut faults = match scan.check_crc(batch) {
+            Ok(()) => self.leap(scan, batch, walk)?,
+            Err(ScanError::Disk(error)) => return Err(error),
+            Err(ScanError::Damaged { reason, .. }) => vec![reason],
+        };
+        // One that is where it does not belong says nothing of where the others do.
+        if !matches!(faults[..], [BatchFault::Leaps { .. }]) {
+            faults.extend(walk.faults(batch));
+        }
+        for reason in faults {
             report.add(at(Fault::Batch(reason.to_string())));
             // What is out of reach is moved into a segment of its own, not cut.
             if !matches!(reason, BatchFault::OutOfReach { .. }) {
                 cut_at(path, batch.position, size, &reason, report);
-            }
-        }
-        match scan.check_crc(batch) {
-            Ok(()) => {}
-            Err(ScanError::Disk(error)) => return Err(error),
-            Err(ScanError::Damaged { reason, .. }) => {
-                report.add(at(Fault::Batch(reason.to_string())));
-                cut_at(path, batch.position, size, &reason, report);
+                walk.cut.get_or_insert(expected);
             }
         }
         let Some(epoch) = batch.header.and_then(|it| it.leader_epoch_if_set()) else {
@@ -140,6 +153,38 @@ impl<D: Disk> SegmentCheck<'_, D> {
             report.add(at(Fault::EpochDiffers { epoch, listed }));
         }
         Ok(())
+    }
+
+    /// That a batch leaps over offsets, if something contradicts it: the files, for nothing else is known
+    /// here, nor whether the log is compacted.
+    fn leap(
+        &self,
+        scan: &mut Scan<D::File>,
+        batch: &Scanned,
+        walk: &Walk,
+    ) -> Result<Vec<BatchFault>, DiskError> {
+        let witnesses = Witnesses {
+            follower: self.follower,
+            epochs: self.epochs,
+            recovery_point: Offset::ZERO,
+            high_watermark: Offset::ZERO,
+            may_have_gaps: true,
+        };
+        let (base, last, expected) = (batch.base_offset, batch.last_offset, walk.expected);
+        let is_in_reach = walk.reaches(last);
+        match witnesses.contradict(scan, batch, expected, is_in_reach) {
+            Ok(contradiction) => Ok(contradiction
+                .map(|contradiction| BatchFault::Leaps {
+                    base,
+                    last,
+                    expected,
+                    contradiction,
+                })
+                .into_iter()
+                .collect()),
+            Err(ScanError::Disk(error)) => Err(error),
+            Err(ScanError::Damaged { reason, .. }) => Ok(vec![reason]),
+        }
     }
 
     /// Reads the records of a batch, if that is asked for, and of a marker in any case. Says
@@ -193,15 +238,31 @@ impl<D: Disk> SegmentCheck<'_, D> {
 /// The largest batch that is taken for a marker.
 const MARKER_SIZE_MAX: u32 = 4096;
 
+/// How the walk through a segment has ended.
+pub(super) struct Walked {
+    /// The least offset that may follow.
+    pub(super) expected: Offset,
+    /// Where the log would end by a repair, if that would cut the segment.
+    pub(super) cut: Option<Offset>,
+}
+
 /// Where a walk through the segments is.
 struct Walk {
     base_offset: Offset,
     /// The least offset that may follow.
     expected: Offset,
     epoch: Option<LeaderEpoch>,
+    /// The least offset that might have followed where a repair would cut first.
+    cut: Option<Offset>,
 }
 
 impl Walk {
+    /// Whether the offset is in reach of the segment's base offset.
+    fn reaches(&self, last: Offset) -> bool {
+        let reach = last.get().saturating_sub(self.base_offset.get());
+        (0..=i64::from(i32::MAX)).contains(&reach)
+    }
+
     /// What is wrong with the offsets of the next batch.
     fn faults(&mut self, batch: &Scanned) -> Vec<BatchFault> {
         let (base, last, expected) = (batch.base_offset, batch.last_offset, self.expected);
@@ -213,8 +274,7 @@ impl Walk {
                 expected,
             });
         }
-        let reach = last.get().saturating_sub(self.base_offset.get());
-        if !(0..=i64::from(i32::MAX)).contains(&reach) {
+        if !self.reaches(last) {
             let base = self.base_offset;
             let first = batch.base_offset;
             faults.push(BatchFault::OutOfReach { first, last, base });

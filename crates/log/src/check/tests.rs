@@ -211,6 +211,11 @@ fn lg_230_bytes_behind_the_last_whole_batch_are_counted() {
     assert_eq!(report.problems[1].position, Some(end));
     let cut = report.would_cut.unwrap();
     assert_eq!((u64::from(cut.position), cut.bytes), (end, 40));
+    assert!(report.would_remove.is_empty(), "the next one begins there");
+
+    // With the last batch damaged, too, it does not.
+    write(&disk, &name, end - 1, &[0xff]);
+    let report = look(&disk);
     assert_eq!(report.would_remove, [path(&format!("{SECOND}.log"))]);
 }
 

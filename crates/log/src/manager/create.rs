@@ -292,7 +292,7 @@ pub(super) fn open_made<D: Disk>(
     let (disk, config) = (directory.disk().clone(), new.config.clone());
     let (open_files, path) = (directory.open_files().clone(), path.to_owned());
     let go_on = || ControlFlow::Continue(());
-    let (log, _) = Log::open_telling(disk, open_files, path, config, &options, &go_on)?;
+    let (log, _) = Log::open_telling(disk, open_files, path, config, &options, &|| (), &go_on)?;
     let log = PartitionLog::new(new.partition.clone(), new.topic_id, directory.clone(), log);
     Ok(Arc::new(log))
 }

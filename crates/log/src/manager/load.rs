@@ -3,11 +3,12 @@
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use klamm_io::{Disk, DiskError, FileKind};
 use klamm_primitives::{Offset, TopicPartition};
 use parking_lot::Mutex;
+use tracing::debug;
 
 use crate::clean_shutdown::CleanShutdown;
 use crate::config::LogConfig;
@@ -51,6 +52,8 @@ pub(super) struct Load<D: Disk> {
     next: AtomicUsize,
     /// Logs and segments that remain. Held for a subtraction alone.
     remaining: Mutex<(usize, usize)>,
+    /// Whether the files of a log are not any more as a clean stop has left them.
+    is_changed: AtomicBool,
     pub(super) done: Mutex<Vec<(TopicPartition, Loaded<D>)>>,
 }
 
@@ -92,9 +95,24 @@ impl<D: Disk> Load<D> {
             segments,
             next: AtomicUsize::new(0),
             remaining: Mutex::new(remaining),
+            is_changed: AtomicBool::new(false),
             done: Mutex::default(),
         };
         Ok((load, contents.doomed))
+    }
+
+    /// Puts the mark of a clean stop back, if there was one and its logs are as that has left them. For
+    /// a directory that is offline, so that nobody changes them any more.
+    pub(super) fn restore_mark(&self) {
+        let Some(mark) = self
+            .mark
+            .filter(|_| !self.is_changed.load(Ordering::Acquire))
+        else {
+            return;
+        };
+        if let Err(error) = mark.write(self.directory.disk(), self.directory.path()) {
+            debug!(%error, "the next start reads the logs of a directory that is offline through");
+        }
     }
 
     /// Leaves a partition out, as if it were not here.
@@ -124,7 +142,8 @@ impl<D: Disk> Load<D> {
                 self.tell_progress(surroundings, 0, 1);
                 ControlFlow::Continue(())
             };
-            let loaded = self.open(partition, surroundings, &segment_recovered);
+            let changes = || self.is_changed.store(true, Ordering::Release);
+            let loaded = self.open(partition, surroundings, &changes, &segment_recovered);
             match loaded {
                 Err(error) if error.takes_directory_offline() => {
                     let reason = OfflineReason::new(DirectoryWork::Opening, error);
@@ -159,13 +178,14 @@ impl<D: Disk> Load<D> {
         &self,
         partition: &TopicPartition,
         surroundings: &Surroundings<'_>,
+        changes: &dyn Fn(),
         recovered: &dyn Fn() -> ControlFlow<()>,
     ) -> Loaded<D> {
         let was_clean = self.mark.is_some();
         let options = options_of(partition, was_clean, &self.former, surroundings.now_ms);
         let config = (surroundings.config_of)(partition);
         self.directory
-            .open_log(partition, config, &options, recovered)
+            .open_log(partition, config, &options, changes, recovered)
     }
 }
 

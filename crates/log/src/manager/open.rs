@@ -43,13 +43,25 @@ pub struct Opened<D: Disk> {
     pub broker_epoch: BrokerEpoch,
 }
 
-/// Nothing was started, and all directories were let go. Marks of a clean stop are gone if the
-/// start has come to opening logs; then the next one reads them through.
+/// Nothing was started, and all directories were let go. Marks of a clean stop are where they were,
+/// unless a log had to be changed that was not as a clean stop leaves one, or the disk refuses them.
 #[derive(Debug, Error)]
 pub enum StartError {
     /// A directory must not be used as it is.
     #[error(transparent)]
     Claim(#[from] ClaimError),
+    /// Two names are of one directory.
+    #[error(
+        "{first} and {second} are one directory: give it once",
+        first = first.display(),
+        second = second.display()
+    )]
+    SameDirectory {
+        /// One name.
+        first: PathBuf,
+        /// The other.
+        second: PathBuf,
+    },
     /// Two directories have one id: one is a copy of the other.
     #[error("{first} and {second} both have directory id {id}", first = first.display(), second = second.display())]
     SameId {
@@ -99,7 +111,8 @@ impl<D: Disk> LogManager<D> {
     ///
     /// A directory that the disk refuses is offline from the beginning, and a partition whose
     /// files make no sense is left out; the others are served. After a clean stop no segment is
-    /// read. An interrupted start is not clean for the next one.
+    /// read. An interrupted start is not clean for the next one; a refused one is, and so is a directory
+    /// that goes offline, if no log was changed.
     ///
     /// # Errors
     /// [`StartError`].
@@ -111,6 +124,7 @@ impl<D: Disk> LogManager<D> {
         progress: &(dyn Fn(&Progress<'_>) + Sync),
         now: Now,
     ) -> Result<Opened<D>, StartError> {
+        refuse_twice(disk, &options.directories)?;
         let directories = claim_all(disk, &options, &mut wiring)?;
         let mut loads = Vec::new();
         let mut doomed = DoomedQueue::new();
@@ -152,6 +166,9 @@ impl<D: Disk> LogManager<D> {
         };
         let threads = options.recovery_threads_per_directory;
         on_threads(&loads, threads, |load| load.work(&surroundings));
+        for load in loads.iter().filter(|load| !load.directory.is_online()) {
+            load.restore_mark();
+        }
 
         let manager = Self {
             schedule: Mutex::new(Schedule::new(&options, now.instant)),
@@ -250,6 +267,28 @@ impl<D: Disk> LogManager<D> {
             broker_epoch,
         })
     }
+}
+
+/// Refuses directories of which two are one, by whichever names.
+///
+/// # Errors
+/// [`StartError::SameDirectory`].
+pub(super) fn refuse_twice<D: Disk>(disk: &D, directories: &[PathBuf]) -> Result<(), StartError> {
+    let mut known: Vec<(PathBuf, &PathBuf)> = Vec::new();
+    for second in directories {
+        // One that the disk refuses is its own trouble.
+        let Ok(resolved) = disk.resolve(second) else {
+            continue;
+        };
+        if let Some((_, first)) = known.iter().find(|(it, _)| *it == resolved) {
+            return Err(StartError::SameDirectory {
+                first: (*first).clone(),
+                second: second.clone(),
+            });
+        }
+        known.push((resolved, second));
+    }
+    Ok(())
 }
 
 fn claim_all<D: Disk>(

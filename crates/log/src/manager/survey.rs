@@ -6,7 +6,7 @@ use klamm_io::Disk;
 use klamm_primitives::{TopicPartition, Uuid};
 
 use super::LogManager;
-use super::open::StartError;
+use super::open::{StartError, refuse_twice};
 use crate::directory::{self, Owner};
 
 impl<D: Disk> LogManager<D> {
@@ -24,6 +24,7 @@ impl<D: Disk> LogManager<D> {
         owner: &Owner,
         directories: &[PathBuf],
     ) -> Result<Vec<(PathBuf, TopicPartition)>, StartError> {
+        refuse_twice(disk, directories)?;
         let mut ids: Vec<(&Path, Uuid)> = Vec::new();
         let mut found: Vec<(PathBuf, TopicPartition)> = Vec::new();
         for path in directories {

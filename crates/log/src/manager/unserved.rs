@@ -272,7 +272,8 @@ impl<D: Disk> LogManager<D> {
                 ControlFlow::Continue(())
             }
         };
-        let opened = directory.open_log(partition, new.config.clone(), &options, &go_on);
+        let config = new.config.clone();
+        let opened = directory.open_log(partition, config, &options, &|| (), &go_on);
 
         let _changing = self.changing.lock();
         let for_good = || {

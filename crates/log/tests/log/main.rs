@@ -7,6 +7,7 @@ mod appending;
 mod crash;
 mod descriptors;
 mod faults;
+mod leaps;
 mod lying_index;
 mod model;
 mod old_formats;

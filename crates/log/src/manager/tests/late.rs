@@ -1,6 +1,6 @@
 //! Partitions that are opened and recovered after the start, while others are served.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -64,6 +64,10 @@ impl Disk for Gated {
 
     fn try_lock(&self, path: &Path) -> Result<Self::Lock, DiskError> {
         self.disk.try_lock(path)
+    }
+
+    fn resolve(&self, path: &Path) -> Result<PathBuf, DiskError> {
+        self.disk.resolve(path)
     }
 
     fn space(&self, path: &Path) -> Result<Space, DiskError> {

@@ -147,3 +147,36 @@ fn two_directories_with_one_id_are_refused() {
     let refused = Bench::of(&["/a", "/b"]).try_open(&disk).err().unwrap();
     assert!(matches!(refused, StartError::SameId { .. }), "{refused}");
 }
+
+/// Covers LG-190: the process is not another one for having been given a directory twice.
+#[test]
+fn one_directory_by_two_names_is_refused_before_anything_is_made() {
+    let root = tempfile::tempdir().unwrap();
+    let path = |name: &str| root.path().join(name);
+    std::fs::create_dir(path("data")).unwrap();
+    std::os::unix::fs::symlink("data", path("link")).unwrap();
+    for (first, second) in [
+        ("new", "new"),
+        ("new", "./new"),
+        ("new/", "new"),
+        ("data", "link"),
+        ("link/new", "data/new"),
+        ("data", "data/../data"),
+    ] {
+        let mut bench = Bench::of(&[]);
+        bench.options.directories = [first, "other", second].map(path).into();
+        let survey = LogManager::survey(&RealDisk, &owner(), &bench.options.directories);
+        for refused in [survey.err(), bench.try_open(&RealDisk).err()] {
+            let Some(StartError::SameDirectory {
+                first: one,
+                second: other,
+            }) = refused
+            else {
+                panic!("{refused:?}");
+            };
+            assert_eq!((one, other), (path(first), path(second)));
+        }
+        let made: Vec<_> = std::fs::read_dir(root.path()).unwrap().collect();
+        assert_eq!(made.len(), 2, "{made:?}");
+    }
+}

@@ -466,3 +466,41 @@ fn a_name_that_a_killed_process_left_is_durable_before_anything_is_written_under
     let log = manager.get(&partition("t", 0)).unwrap();
     assert_eq!(log.reader().offsets().log_end, Offset::new(3));
 }
+
+/// Covers LG-193, LG-200: a start that could use no directory, and has changed none of their logs, does
+/// not cost the next one a recovery.
+#[test]
+fn a_start_that_is_refused_leaves_a_clean_stop_as_it_was() {
+    for damaged in [false, true] {
+        let disk = SimDisk::new(1);
+        let bench = Bench::of(&["/a", "/b"]);
+        let manager = bench.open(&disk);
+        for index in 0..6 {
+            append(&bench.create(&manager, &partition("t", index)), 4);
+        }
+        assert!(manager.stop(epoch(9)).unclean.is_empty());
+        if damaged {
+            // It is cut before the directory turns out to be of no use.
+            let path = "/a/t-0/00000000000000000000.log";
+            let bytes = content(&disk, path);
+            let file = disk.open(Path::new(path), OpenMode::ReadWrite).unwrap();
+            file.set_len(bytes.len() as u64 - 1).unwrap();
+        }
+        let last = |it: &Path| it.ends_with("t-4") || it.ends_with("t-5");
+        disk.inject(Fault::on(DiskOperation::List).where_path(last).always());
+        let refused = bench.try_open(&disk).err().expect("no directory is left");
+        assert!(
+            matches!(refused, StartError::NoDirectory { .. }),
+            "{refused}"
+        );
+        disk.clear_faults();
+
+        let opened = bench.try_open(&disk.crash(Crash::PowerLossLosingAll));
+        let opened = opened.unwrap();
+        // In the one directory a log was changed.
+        assert_eq!(opened.recovered.len(), if damaged { 3 } else { 0 });
+        let expected = if damaged { BrokerEpoch::NONE } else { epoch(9) };
+        assert_eq!(opened.broker_epoch, expected);
+        assert_eq!(opened.manager.len(), 6);
+    }
+}
