@@ -5,7 +5,9 @@ use klamm_io::sim::Fault;
 use klamm_log::{AppendError, EpochStart, Isolation, LogConfig, ProducerStateError};
 use klamm_records::{BatchError, Codecs, Outcome, RecordBatch, ValidBatch};
 
-use crate::support::{Batch, Bed, NOW_MS, epoch, log_file, marker_at, offset, read_all, small};
+use crate::support::{
+    Batch, Bed, NOW_MS, epoch, keep_directory, log_file, marker_at, offset, read_all, small,
+};
 
 #[test]
 fn lg_039_a_leader_gives_offsets_from_the_log_end_on() {
@@ -323,8 +325,7 @@ fn a_flush_makes_durable_what_was_there_when_it_was_taken_out() {
     use klamm_io::{Disk, DiskOperation};
     let disk = SimDisk::new(1);
     disk.create_dir_all("/data/topic-0".as_ref()).unwrap();
-    disk.sync_dir("/".as_ref()).unwrap();
-    disk.sync_dir("/data".as_ref()).unwrap();
+    keep_directory(&disk);
     let mut bed = Bed::on(disk, small());
     bed.fill(30);
     assert_eq!(bed.log.unflushed_records(), 30);

@@ -11,7 +11,7 @@ use klamm_records::RecordBatch;
 
 use crate::random::Random;
 use crate::support::{
-    Batch, Bed, DIRECTORY, NOW_MS, epoch, log_file, offset, open, read_all, small,
+    Batch, Bed, DIRECTORY, NOW_MS, epoch, keep_directory, log_file, offset, open, read_all, small,
 };
 
 /// A batch that was appended, and the sequence that follows its own.
@@ -274,8 +274,7 @@ fn disk(seed: u64) -> SimDisk {
         disk.with_stale_sectors()
     };
     disk.create_dir_all(Path::new(DIRECTORY)).unwrap();
-    disk.sync_dir(Path::new("/")).unwrap();
-    disk.sync_dir(Path::new("/data")).unwrap();
+    keep_directory(&disk);
     disk
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use klamm_io::sim::{Crash, Fault, SimDisk};
-use klamm_io::{Disk as _, DiskErrorKind, DiskOperation};
+use klamm_io::{DiskErrorKind, DiskOperation};
 use klamm_log::{
     AppendError, Appended, DiskFailure as _, FlushError, Isolation, LogConfig, OpenOptions,
     ReadError,
@@ -11,7 +11,8 @@ use klamm_log::{
 use klamm_records::Outcome;
 
 use crate::support::{
-    Batch, Bed, NOW_MS, WHOLE, all, epoch, log_file, marker, offset, open, small, unclean,
+    Batch, Bed, NOW_MS, WHOLE, all, epoch, keep_directory, log_file, marker, offset, open, small,
+    unclean,
 };
 
 /// From here on no file can be opened, and no directory.
@@ -23,13 +24,6 @@ fn use_up(disk: &SimDisk) {
     ] {
         let fault = Fault::on(operation).failing_with(DiskErrorKind::TooManyFiles);
         disk.inject(fault.always());
-    }
-}
-
-/// Makes the names above the partition's files durable, which a manager would have done.
-fn keep_directory(disk: &SimDisk) {
-    for directory in ["/", "/data"] {
-        disk.sync_dir(Path::new(directory)).unwrap();
     }
 }
 

@@ -4,7 +4,9 @@ use klamm_io::sim::{Crash, Fault, SimDisk};
 use klamm_io::{Disk, DiskErrorKind, DiskOperation};
 use klamm_log::{AppendError, ChangeError, FlushError, LogConfig, OpenOptions, Unavailable};
 
-use crate::support::{Batch, Bed, NOW_MS, all, epoch, log_file, offset, open, read_offsets, small};
+use crate::support::{
+    Batch, Bed, NOW_MS, all, epoch, keep_directory, log_file, offset, open, read_offsets, small,
+};
 
 fn on_log(operation: DiskOperation) -> Fault {
     Fault::on(operation).where_path(|path| path.extension().is_some_and(|it| it == "log"))
@@ -163,8 +165,7 @@ fn whatever_fails_the_log_is_what_it_says() {
         for at in 0.. {
             let disk = SimDisk::new(at);
             disk.create_dir_all("/data/topic-0".as_ref()).unwrap();
-            disk.sync_dir("/".as_ref()).unwrap();
-            disk.sync_dir("/data".as_ref()).unwrap();
+            keep_directory(&disk);
             let config = LogConfig {
                 preallocate: true,
                 retention_bytes: Some(4000),

@@ -1,14 +1,14 @@
 //! Indexes that went bad after a clean stop, when nobody reads the segments through: no record may
 //! be passed over for that.
 
-use std::path::Path;
-
 use klamm_io::sim::{Crash, Fault};
 use klamm_io::{Disk as _, DiskOperation};
 use klamm_log::{Isolation, LogConfig, OpenOptions, ReadError, ReadLimit, TimeTarget};
 use klamm_records::{Codecs, Outcome};
 
-use crate::support::{Batch, Bed, NOW_MS, WHOLE, all, log_file, offset, open, unclean};
+use crate::support::{
+    Batch, Bed, NOW_MS, WHOLE, all, keep_directory, log_file, offset, open, unclean,
+};
 
 const INDEX: &str = "00000000000000000000.index";
 const TIME_INDEX: &str = "00000000000000000000.timeindex";
@@ -204,9 +204,7 @@ fn a_transaction_index_is_synced_although_the_others_could_not_be_made_anew() {
             assert!(read(&bed, 60).is_ok());
         }
         bed.log.flush().unwrap();
-        for directory in ["/", "/data"] {
-            bed.disk.sync_dir(Path::new(directory)).unwrap();
-        }
+        keep_directory(&bed.disk);
         let disk = bed.disk.crash(Crash::PowerLossLosingAll);
         let (log, _) = open(&disk, config, &unclean(82)).unwrap();
         let mut bed = Bed { disk, log };

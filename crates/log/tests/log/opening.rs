@@ -8,8 +8,8 @@ use klamm_log::{LogConfig, OpenError, OpenOptions, Opening, TimeTarget};
 use klamm_records::Codecs;
 
 use crate::support::{
-    Batch, Bed, DIRECTORY, NOW_MS, all, content, epoch, log_file, offset, open, open_clean,
-    read_offsets, small,
+    Batch, Bed, DIRECTORY, NOW_MS, all, content, epoch, keep_directory, log_file, offset, open,
+    open_clean, read_offsets, small,
 };
 
 #[test]
@@ -463,6 +463,7 @@ fn a_log_without_a_list_of_leader_epochs_waits_for_no_sync_of_it() {
     bed.append_in(1, &Batch::of(1));
     let former = bed.content(LIST);
     let disk = bed.disk.crash(Crash::Kill);
+    keep_directory(&disk);
     let config = LogConfig {
         keeps_leader_epochs: false,
         ..small()

@@ -9,8 +9,8 @@ use klamm_records::{Codecs, Outcome};
 use proptest::prelude::*;
 
 use crate::support::{
-    Batch, Bed, NOW_MS, WHOLE, all, batches, log_file, offset, open, open_clean, read_offsets,
-    small, unclean,
+    Batch, Bed, NOW_MS, WHOLE, all, batches, keep_directory, log_file, offset, open, open_clean,
+    read_offsets, small, unclean,
 };
 
 /// Covers LG-115, LG-092.
@@ -454,9 +454,7 @@ fn what_recovery_made_is_synced_with_the_next_records() {
         bed.append_marker((1, 0), Outcome::Abort);
     }
     let killed = bed.disk.crash(Crash::Kill);
-    for directory in ["/", "/data"] {
-        killed.sync_dir(directory.as_ref()).unwrap();
-    }
+    keep_directory(&killed);
     let (log, _) = open(&killed, small(), &unclean(0)).unwrap();
     let mut bed = Bed { disk: killed, log };
     let segments = bed.segments();

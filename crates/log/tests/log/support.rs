@@ -342,6 +342,13 @@ pub(crate) fn content(disk: &SimDisk, name: &str) -> Vec<u8> {
     }
 }
 
+/// Makes the names above the partition's files durable, which a manager would have done.
+pub(crate) fn keep_directory(disk: &SimDisk) {
+    for directory in ["/", "/data"] {
+        disk.sync_dir(Path::new(directory)).unwrap();
+    }
+}
+
 pub(crate) fn open(
     disk: &SimDisk,
     config: LogConfig,
