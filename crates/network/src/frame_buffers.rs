@@ -24,7 +24,7 @@ const FRAME_LEN_MIN: usize = 64 * 1024;
 /// Buffers that are kept for the next to come.
 const FREE_MAX: usize = 8;
 
-/// While so many are lent, others get memory of just their size.
+/// While so many are lent, others are treated as large ones.
 const LENT_MAX: usize = 64;
 
 /// Room for a frame above [`FRAME_BUFFER_LEN`], whatever its size.
@@ -59,7 +59,7 @@ pub(crate) struct FrameBuffer {
 
 impl FrameBuffers {
     /// A buffer for a frame of this size. One of the size that is kept has room for it, a large one
-    /// for [`LARGE_ROOM_LEN`] of it, and any other has no room yet.
+    /// for [`LARGE_ROOM_LEN`] of it, and a small one has no room yet.
     pub(crate) fn take(self: &Arc<Self>, frame_len: usize) -> FrameBuffer {
         if frame_len < FRAME_LEN_MIN {
             return FrameBuffer::default();
@@ -67,19 +67,27 @@ impl FrameBuffers {
         if frame_len > FRAME_BUFFER_LEN {
             return self.take_large().unwrap_or_default();
         }
-        let free = {
-            let mut state = self.state.lock();
-            if state.lent == LENT_MAX {
-                return FrameBuffer::default();
-            }
-            state.lent += 1;
-            state.free.pop()
+        let Some(mut bytes) = self.take_kept() else {
+            return self.take_large().unwrap_or_default();
         };
+        if bytes.capacity() == 0 {
+            bytes.reserve_exact(FRAME_BUFFER_LEN);
+        }
         FrameBuffer {
-            bytes: free.unwrap_or_else(|| Vec::with_capacity(FRAME_BUFFER_LEN)),
+            bytes,
             home: Some(Arc::clone(self)),
             is_large: false,
         }
+    }
+
+    /// One that was kept, or an empty one in its place; nothing where as many are lent as may be.
+    fn take_kept(&self) -> Option<Vec<u8>> {
+        let mut state = self.state.lock();
+        if state.lent == LENT_MAX {
+            return None;
+        }
+        state.lent += 1;
+        Some(state.free.pop().unwrap_or_default())
     }
 
     fn take_large(self: &Arc<Self>) -> Option<FrameBuffer> {
@@ -201,9 +209,11 @@ mod tests {
         let lent: Vec<_> = (0..LENT_MAX)
             .map(|_| buffers.take(FRAME_BUFFER_LEN))
             .collect();
-        assert_eq!(buffers.take(FRAME_BUFFER_LEN).bytes.capacity(), 0);
-        drop(lent);
+        let one_more = buffers.take(FRAME_BUFFER_LEN);
+        assert!(one_more.bytes.capacity() >= LARGE_ROOM_LEN);
+        drop((lent, one_more));
         let state = buffers.state.lock();
-        assert_eq!((state.lent, state.free.len()), (0, FREE_MAX));
+        let left = (state.lent, state.large, state.free.len());
+        assert_eq!(left, (0, 0, FREE_MAX));
     }
 }
