@@ -62,7 +62,7 @@ impl Rules {
 
 /// Looked up for each record, by names that applications choose: a fast hash, and none against
 /// whoever would make names collide.
-type Topics = HashMap<Arc<str>, Arc<TopicQueues>, FixedState>;
+pub(crate) type Topics = HashMap<Arc<str>, Arc<TopicQueues>, FixedState>;
 
 /// The batches of all partitions.
 pub(crate) struct RecordAccumulator {
@@ -156,8 +156,19 @@ impl Listener {
 pub(crate) struct Place<'a> {
     pub(crate) topic: &'a TopicQueues,
     pub(crate) queue: &'a Arc<PartitionQueue>,
-    /// What is known of the topic, if the choice was the sticky one.
-    pub(crate) sticky: Option<&'a Topic>,
+    /// If the choice was the sticky one: gives those to draw from, once another is due.
+    pub(crate) sticky: Option<&'a (dyn Fn() -> Vec<Candidate> + Sync)>,
+}
+
+impl Place<'_> {
+    /// Counts what was appended, where the sticky choice led there.
+    #[inline]
+    fn count_sticky(self, bytes: usize, last_batch_is_full: bool) {
+        if let Some(candidates) = self.sticky {
+            let sticky = self.topic.sticky();
+            sticky.appended(bytes, last_batch_is_full, candidates);
+        }
+    }
 }
 
 impl RecordAccumulator {
@@ -189,15 +200,10 @@ impl RecordAccumulator {
         &self.incomplete
     }
 
-    /// Looks at the queues of a topic, without contention and without a share in them. (P3.1)
+    /// The queues of all topics that were used, for a short look without contention. (P3.1)
     #[inline]
-    pub(crate) fn with_topic<T>(&self, name: &Arc<str>, look: impl FnOnce(&TopicQueues) -> T) -> T {
-        let topics = self.topics.load();
-        if let Some(topic) = topics.get(name) {
-            return look(topic);
-        }
-        drop(topics);
-        look(&self.add_topic(name))
+    pub(crate) fn topics(&self) -> arc_swap::Guard<Arc<Topics>> {
+        self.topics.load()
     }
 
     /// The queues of a topic. (P3.1)
@@ -233,15 +239,6 @@ impl RecordAccumulator {
         }
         let growth = self.growth.lock();
         topic.queue_or_add(partition, growth.closed)
-    }
-
-    /// The partition that the sticky choice is at. `None` for a topic without partitions.
-    pub(crate) fn sticky_partition(
-        &self,
-        topic: &TopicQueues,
-        known: &Topic,
-    ) -> Option<PartitionIndex> {
-        topic.sticky().current(|| self.candidates(topic, known))
     }
 
     /// The partitions that may be drawn: those that have a leader and whose broker takes data, or
@@ -302,16 +299,8 @@ impl RecordAccumulator {
         };
         let became_full = !last.is_open();
         listener.join(last, index, draft);
-        self.count_sticky(place, draft.size_max, became_full);
+        place.count_sticky(draft.size_max, became_full);
         Attempt::Appended(Appended { wake: became_full })
-    }
-
-    fn count_sticky(&self, place: Place<'_>, bytes: usize, last_batch_is_full: bool) {
-        if let Some(known) = place.sticky {
-            let candidates = || self.candidates(place.topic, known);
-            let sticky = place.topic.sticky();
-            sticky.appended(bytes, last_batch_is_full, candidates);
-        }
     }
 
     /// How many bytes a new batch for this record takes. (P3.3)
@@ -359,7 +348,7 @@ impl RecordAccumulator {
         queue.batches.push_back(batch);
         place.queue.count(&queue);
         let list = !std::mem::replace(&mut queue.listed, true);
-        self.count_sticky(place, draft.batch_size_max(), became_full);
+        place.count_sticky(draft.batch_size_max(), became_full);
         drop(queue);
         if list {
             self.list(Arc::clone(place.queue));
