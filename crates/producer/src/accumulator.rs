@@ -161,6 +161,37 @@ pub(crate) struct Place<'a> {
 }
 
 impl Place<'_> {
+    /// Appends a record to the last batch of its queue, if that has room. (P3.2)
+    #[inline]
+    pub(crate) fn try_append(self, draft: &Draft<'_>, listener: &mut Listener) -> Attempt {
+        self.append_to_last(draft, listener, &mut self.queue.lock())
+    }
+
+    #[inline]
+    fn append_to_last(
+        self,
+        draft: &Draft<'_>,
+        listener: &mut Listener,
+        queue: &mut QueueState,
+    ) -> Attempt {
+        if queue.closed {
+            return Attempt::Closed;
+        }
+        if self.sticky.is_some() && !self.topic.sticky().is_current(self.queue.index()) {
+            return Attempt::Moved;
+        }
+        let Some(last) = queue.batches.back_mut() else {
+            return Attempt::NeedsBatch;
+        };
+        let Some(index) = last.append(draft) else {
+            return Attempt::NeedsBatch;
+        };
+        let became_full = !last.is_open();
+        listener.join(last, index, draft);
+        self.count_sticky(draft.size_max, became_full);
+        Attempt::Appended(Appended { wake: became_full })
+    }
+
     /// Counts what was appended, where the sticky choice led there.
     #[inline]
     fn count_sticky(self, bytes: usize, last_batch_is_full: bool) {
@@ -266,43 +297,6 @@ impl RecordAccumulator {
         taking
     }
 
-    /// Appends a record to the last batch of its queue, if that has room. (P3.2)
-    #[inline]
-    pub(crate) fn try_append(
-        &self,
-        place: Place<'_>,
-        draft: &Draft<'_>,
-        listener: &mut Listener,
-    ) -> Attempt {
-        self.append_to_last(place, draft, listener, &mut place.queue.lock())
-    }
-
-    #[inline]
-    fn append_to_last(
-        &self,
-        place: Place<'_>,
-        draft: &Draft<'_>,
-        listener: &mut Listener,
-        queue: &mut QueueState,
-    ) -> Attempt {
-        if queue.closed {
-            return Attempt::Closed;
-        }
-        if place.sticky.is_some() && !place.topic.sticky().is_current(place.queue.index()) {
-            return Attempt::Moved;
-        }
-        let Some(last) = queue.batches.back_mut() else {
-            return Attempt::NeedsBatch;
-        };
-        let Some(index) = last.append(draft) else {
-            return Attempt::NeedsBatch;
-        };
-        let became_full = !last.is_open();
-        listener.join(last, index, draft);
-        place.count_sticky(draft.size_max, became_full);
-        Attempt::Appended(Appended { wake: became_full })
-    }
-
     /// How many bytes a new batch for this record takes. (P3.3)
     pub(crate) fn new_batch_size(&self, draft: &Draft<'_>) -> usize {
         self.rules.batch_size.max(draft.batch_size_max())
@@ -331,7 +325,7 @@ impl RecordAccumulator {
         let name = place.queue.name().clone();
         let mut batch = Box::new(Batch::begin(name, plan, memory, buffer, now));
         let mut queue = place.queue.lock();
-        match self.append_to_last(place, draft, listener, &mut queue) {
+        match place.append_to_last(draft, listener, &mut queue) {
             Attempt::NeedsBatch => {}
             other => {
                 drop(queue);

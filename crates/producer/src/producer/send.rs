@@ -265,7 +265,7 @@ impl<K, V> Shared<K, V> {
                     None
                 },
             };
-            self.accumulator.try_append(place, draft, listener)
+            place.try_append(draft, listener)
         });
         match attempt {
             Some(Attempt::Appended(appended)) => Ok(Ok(appended)),
@@ -382,7 +382,7 @@ impl<K, V> Shared<K, V> {
                     None
                 },
             };
-            let attempt = match self.accumulator.try_append(place, draft, listener) {
+            let attempt = match place.try_append(draft, listener) {
                 Attempt::NeedsBatch if chosen.may_change => {
                     let partitioner = self.partitioner.as_deref();
                     if let Some(partitioner) = partitioner {
