@@ -5,14 +5,11 @@
 //! looks at the queues that have something, takes batches out, and puts those back that have to be
 //! sent again. What the sender alone needs is in [`Backlog`].
 
-use std::collections::HashMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use arc_swap::ArcSwap;
-use foldhash::fast::FixedState;
 use klamm_client::{Partition, Topic};
 use klamm_primitives::PartitionIndex;
 use klamm_records::{Codec, Compression};
@@ -30,6 +27,7 @@ mod queue;
 #[cfg(test)]
 mod tests;
 mod topic_queues;
+mod topics;
 
 pub(crate) use backlog::{Backlog, DrainRules, Drained, Readiness};
 #[cfg(any(test, feature = "testing"))]
@@ -37,6 +35,7 @@ pub(crate) use backlog::{Leader, Leaders};
 pub(crate) use incomplete::Incomplete;
 pub(crate) use queue::{PartitionQueue, QueueState};
 pub(crate) use topic_queues::TopicQueues;
+pub(crate) use topics::Topics;
 
 /// What of the settings concerns batches.
 #[derive(Debug, Clone)]
@@ -60,16 +59,12 @@ impl Rules {
     }
 }
 
-/// Looked up for each record, by names that applications choose: a fast hash, and none against
-/// whoever would make names collide.
-pub(crate) type Topics = HashMap<Arc<str>, Arc<TopicQueues>, FixedState>;
-
 /// The batches of all partitions.
 pub(crate) struct RecordAccumulator {
     rules: Rules,
     pool: Arc<BufferPool>,
-    /// Read for each record; a topic is added by putting a new map in its place.
-    topics: ArcSwap<Topics>,
+    /// Read for each record; one is added under the growth lock.
+    topics: Topics,
     /// Held while a topic or a partition is added, and to close; before any queue's lock.
     growth: Mutex<Growth>,
     /// Queues that got a batch while they were not on the sender's list.
@@ -207,7 +202,7 @@ impl RecordAccumulator {
         Self {
             rules,
             pool,
-            topics: ArcSwap::default(),
+            topics: Topics::default(),
             growth: Mutex::new(Growth {
                 closed: false,
                 seed,
@@ -231,32 +226,27 @@ impl RecordAccumulator {
         &self.incomplete
     }
 
-    /// The queues of all topics that were used, for a short look without contention. (P3.1)
+    /// The queues of all topics that were used. (P3.1)
     #[inline]
-    pub(crate) fn topics(&self) -> arc_swap::Guard<Arc<Topics>> {
-        self.topics.load()
+    pub(crate) fn topics(&self) -> &Topics {
+        &self.topics
     }
 
     /// The queues of a topic. (P3.1)
     pub(crate) fn topic(&self, name: &Arc<str>) -> Arc<TopicQueues> {
-        let known = self.topics.load().get(name).map(Arc::clone);
-        known.unwrap_or_else(|| self.add_topic(name))
+        let known = self.topics.get(name);
+        Arc::clone(known.unwrap_or_else(|| self.add_topic(name)))
     }
 
-    fn add_topic(&self, name: &Arc<str>) -> Arc<TopicQueues> {
+    fn add_topic(&self, name: &Arc<str>) -> &Arc<TopicQueues> {
+        // With the lock, closing finds every topic that has queues.
         let mut growth = self.growth.lock();
-        let topics = self.topics.load();
-        if let Some(topic) = topics.get(name) {
-            return Arc::clone(topic);
-        }
-        growth.seed = growth.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let sticky = Sticky::new(self.rules.batch_size, growth.seed);
-        let sticky = sticky.expect("batch.size is at least 1");
-        let topic = Arc::new(TopicQueues::new(Arc::clone(name), sticky));
-        let mut more = Topics::clone(&topics);
-        more.insert(Arc::clone(name), Arc::clone(&topic));
-        self.topics.store(Arc::new(more));
-        topic
+        self.topics.get_or_add(name, || {
+            growth.seed = growth.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let sticky = Sticky::new(self.rules.batch_size, growth.seed);
+            let sticky = sticky.expect("batch.size is at least 1");
+            TopicQueues::new(Arc::clone(name), sticky)
+        })
     }
 
     /// The queue of a partition, made where it is missing. (P3.1)
@@ -369,7 +359,7 @@ impl RecordAccumulator {
     pub(crate) fn close(&self) {
         let mut growth = self.growth.lock();
         growth.closed = true;
-        for topic in self.topics.load().values() {
+        for topic in self.topics.iter() {
             for queue in topic.queues() {
                 queue.lock().closed = true;
             }
