@@ -10,6 +10,7 @@ mod state;
 mod tests;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
 use arc_swap::ArcSwap;
@@ -44,6 +45,8 @@ pub struct Metadata {
 struct Shared {
     state: Mutex<State>,
     cluster: ArcSwap<Cluster>,
+    /// How many snapshots took another's place. Written after each.
+    replaced: AtomicU32,
     news: watch::Sender<News>,
 }
 
@@ -117,6 +120,7 @@ impl Metadata {
         Self {
             shared: Arc::new(Shared {
                 cluster: ArcSwap::new(state.cluster()),
+                replaced: AtomicU32::new(0),
                 news: watch::Sender::new(News::default()),
                 state: Mutex::new(state),
             }),
@@ -132,6 +136,13 @@ impl Metadata {
     /// look. Not to be held across an await.
     pub fn look(&self) -> arc_swap::Guard<Arc<Cluster>> {
         self.shared.cluster.load()
+    }
+
+    /// A number that is another one as soon as there is another snapshot, and comes again after
+    /// four billion of them only: what was seen in a snapshot holds while the number stays that it
+    /// had before. Costs next to nothing to ask.
+    pub fn snapshot_number(&self) -> u32 {
+        self.shared.replaced.load(Ordering::Acquire)
     }
 
     /// Tracks a topic. If it is new, a refresh that asks for it is due at once; else its use is
@@ -307,6 +318,7 @@ impl Metadata {
         let cluster = state.cluster();
         if !Arc::ptr_eq(&cluster, &self.shared.cluster.load()) {
             self.shared.cluster.store(cluster);
+            self.shared.replaced.fetch_add(1, Ordering::Release);
         }
     }
 }

@@ -5,14 +5,11 @@
 //! looks at the queues that have something, takes batches out, and puts those back that have to be
 //! sent again. What the sender alone needs is in [`Backlog`].
 
-use std::collections::HashMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use arc_swap::ArcSwap;
-use foldhash::fast::FixedState;
 use klamm_client::{Partition, Topic};
 use klamm_primitives::PartitionIndex;
 use klamm_records::{Codec, Compression};
@@ -30,6 +27,7 @@ mod queue;
 #[cfg(test)]
 mod tests;
 mod topic_queues;
+mod topics;
 
 pub(crate) use backlog::{Backlog, DrainRules, Drained, Readiness};
 #[cfg(any(test, feature = "testing"))]
@@ -37,6 +35,7 @@ pub(crate) use backlog::{Leader, Leaders};
 pub(crate) use incomplete::Incomplete;
 pub(crate) use queue::{PartitionQueue, QueueState};
 pub(crate) use topic_queues::TopicQueues;
+pub(crate) use topics::Topics;
 
 /// What of the settings concerns batches.
 #[derive(Debug, Clone)]
@@ -60,16 +59,12 @@ impl Rules {
     }
 }
 
-/// Looked up for each record, by names that applications choose: a fast hash, and none against
-/// whoever would make names collide.
-type Topics = HashMap<Arc<str>, Arc<TopicQueues>, FixedState>;
-
 /// The batches of all partitions.
 pub(crate) struct RecordAccumulator {
     rules: Rules,
     pool: Arc<BufferPool>,
-    /// Read for each record; a topic is added by putting a new map in its place.
-    topics: ArcSwap<Topics>,
+    /// Read for each record; one is added under the growth lock.
+    topics: Topics,
     /// Held while a topic or a partition is added, and to close; before any queue's lock.
     growth: Mutex<Growth>,
     /// Queues that got a batch while they were not on the sender's list.
@@ -156,8 +151,50 @@ impl Listener {
 pub(crate) struct Place<'a> {
     pub(crate) topic: &'a TopicQueues,
     pub(crate) queue: &'a Arc<PartitionQueue>,
-    /// What is known of the topic, if the choice was the sticky one.
-    pub(crate) sticky: Option<&'a Topic>,
+    /// If the choice was the sticky one: gives those to draw from, once another is due.
+    pub(crate) sticky: Option<&'a (dyn Fn() -> Vec<Candidate> + Sync)>,
+}
+
+impl Place<'_> {
+    /// Appends a record to the last batch of its queue, if that has room. (P3.2)
+    #[inline]
+    pub(crate) fn try_append(self, draft: &Draft<'_>, listener: &mut Listener) -> Attempt {
+        self.append_to_last(draft, listener, &mut self.queue.lock())
+    }
+
+    #[inline]
+    fn append_to_last(
+        self,
+        draft: &Draft<'_>,
+        listener: &mut Listener,
+        queue: &mut QueueState,
+    ) -> Attempt {
+        if queue.closed {
+            return Attempt::Closed;
+        }
+        if self.sticky.is_some() && !self.topic.sticky().is_current(self.queue.index()) {
+            return Attempt::Moved;
+        }
+        let Some(last) = queue.batches.back_mut() else {
+            return Attempt::NeedsBatch;
+        };
+        let Some(index) = last.append(draft) else {
+            return Attempt::NeedsBatch;
+        };
+        let became_full = !last.is_open();
+        listener.join(last, index, draft);
+        self.count_sticky(draft.size_max, became_full);
+        Attempt::Appended(Appended { wake: became_full })
+    }
+
+    /// Counts what was appended, where the sticky choice led there.
+    #[inline]
+    fn count_sticky(self, bytes: usize, last_batch_is_full: bool) {
+        if let Some(candidates) = self.sticky {
+            let sticky = self.topic.sticky();
+            sticky.appended(bytes, last_batch_is_full, candidates);
+        }
+    }
 }
 
 impl RecordAccumulator {
@@ -165,7 +202,7 @@ impl RecordAccumulator {
         Self {
             rules,
             pool,
-            topics: ArcSwap::default(),
+            topics: Topics::default(),
             growth: Mutex::new(Growth {
                 closed: false,
                 seed,
@@ -189,37 +226,27 @@ impl RecordAccumulator {
         &self.incomplete
     }
 
-    /// Looks at the queues of a topic, without contention and without a share in them. (P3.1)
+    /// The queues of all topics that were used. (P3.1)
     #[inline]
-    pub(crate) fn with_topic<T>(&self, name: &Arc<str>, look: impl FnOnce(&TopicQueues) -> T) -> T {
-        let topics = self.topics.load();
-        if let Some(topic) = topics.get(name) {
-            return look(topic);
-        }
-        drop(topics);
-        look(&self.add_topic(name))
+    pub(crate) fn topics(&self) -> &Topics {
+        &self.topics
     }
 
     /// The queues of a topic. (P3.1)
     pub(crate) fn topic(&self, name: &Arc<str>) -> Arc<TopicQueues> {
-        let known = self.topics.load().get(name).map(Arc::clone);
-        known.unwrap_or_else(|| self.add_topic(name))
+        let known = self.topics.get(name);
+        Arc::clone(known.unwrap_or_else(|| self.add_topic(name)))
     }
 
-    fn add_topic(&self, name: &Arc<str>) -> Arc<TopicQueues> {
+    fn add_topic(&self, name: &Arc<str>) -> &Arc<TopicQueues> {
+        // With the lock, closing finds every topic that has queues.
         let mut growth = self.growth.lock();
-        let topics = self.topics.load();
-        if let Some(topic) = topics.get(name) {
-            return Arc::clone(topic);
-        }
-        growth.seed = growth.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let sticky = Sticky::new(self.rules.batch_size, growth.seed);
-        let sticky = sticky.expect("batch.size is at least 1");
-        let topic = Arc::new(TopicQueues::new(Arc::clone(name), sticky));
-        let mut more = Topics::clone(&topics);
-        more.insert(Arc::clone(name), Arc::clone(&topic));
-        self.topics.store(Arc::new(more));
-        topic
+        self.topics.get_or_add(name, || {
+            growth.seed = growth.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let sticky = Sticky::new(self.rules.batch_size, growth.seed);
+            let sticky = sticky.expect("batch.size is at least 1");
+            TopicQueues::new(Arc::clone(name), sticky)
+        })
     }
 
     /// The queue of a partition, made where it is missing. (P3.1)
@@ -233,15 +260,6 @@ impl RecordAccumulator {
         }
         let growth = self.growth.lock();
         topic.queue_or_add(partition, growth.closed)
-    }
-
-    /// The partition that the sticky choice is at. `None` for a topic without partitions.
-    pub(crate) fn sticky_partition(
-        &self,
-        topic: &TopicQueues,
-        known: &Topic,
-    ) -> Option<PartitionIndex> {
-        topic.sticky().current(|| self.candidates(topic, known))
     }
 
     /// The partitions that may be drawn: those that have a leader and whose broker takes data, or
@@ -267,51 +285,6 @@ impl RecordAccumulator {
             return led.into_iter().map(|(candidate, _)| candidate).collect();
         }
         taking
-    }
-
-    /// Appends a record to the last batch of its queue, if that has room. (P3.2)
-    #[inline]
-    pub(crate) fn try_append(
-        &self,
-        place: Place<'_>,
-        draft: &Draft<'_>,
-        listener: &mut Listener,
-    ) -> Attempt {
-        self.append_to_last(place, draft, listener, &mut place.queue.lock())
-    }
-
-    #[inline]
-    fn append_to_last(
-        &self,
-        place: Place<'_>,
-        draft: &Draft<'_>,
-        listener: &mut Listener,
-        queue: &mut QueueState,
-    ) -> Attempt {
-        if queue.closed {
-            return Attempt::Closed;
-        }
-        if place.sticky.is_some() && !place.topic.sticky().is_current(place.queue.index()) {
-            return Attempt::Moved;
-        }
-        let Some(last) = queue.batches.back_mut() else {
-            return Attempt::NeedsBatch;
-        };
-        let Some(index) = last.append(draft) else {
-            return Attempt::NeedsBatch;
-        };
-        let became_full = !last.is_open();
-        listener.join(last, index, draft);
-        self.count_sticky(place, draft.size_max, became_full);
-        Attempt::Appended(Appended { wake: became_full })
-    }
-
-    fn count_sticky(&self, place: Place<'_>, bytes: usize, last_batch_is_full: bool) {
-        if let Some(known) = place.sticky {
-            let candidates = || self.candidates(place.topic, known);
-            let sticky = place.topic.sticky();
-            sticky.appended(bytes, last_batch_is_full, candidates);
-        }
     }
 
     /// How many bytes a new batch for this record takes. (P3.3)
@@ -342,7 +315,7 @@ impl RecordAccumulator {
         let name = place.queue.name().clone();
         let mut batch = Box::new(Batch::begin(name, plan, memory, buffer, now));
         let mut queue = place.queue.lock();
-        match self.append_to_last(place, draft, listener, &mut queue) {
+        match place.append_to_last(draft, listener, &mut queue) {
             Attempt::NeedsBatch => {}
             other => {
                 drop(queue);
@@ -359,7 +332,7 @@ impl RecordAccumulator {
         queue.batches.push_back(batch);
         place.queue.count(&queue);
         let list = !std::mem::replace(&mut queue.listed, true);
-        self.count_sticky(place, draft.batch_size_max(), became_full);
+        place.count_sticky(draft.batch_size_max(), became_full);
         drop(queue);
         if list {
             self.list(Arc::clone(place.queue));
@@ -386,7 +359,7 @@ impl RecordAccumulator {
     pub(crate) fn close(&self) {
         let mut growth = self.growth.lock();
         growth.closed = true;
-        for topic in self.topics.load().values() {
+        for topic in self.topics.iter() {
             for queue in topic.queues() {
                 queue.lock().closed = true;
             }

@@ -90,7 +90,12 @@ enum Content {
     /// Records may be appended, or might have been.
     Building(RecordBatchBuilder),
     /// It is as it is sent.
-    Sealed { header: BatchHeader, bytes: Bytes },
+    Sealed {
+        header: BatchHeader,
+        bytes: Bytes,
+        /// The buffer that they are in, for the batch that has it next.
+        whole: Bytes,
+    },
     /// Its bytes have been taken; nothing is left to send.
     Spent,
 }
@@ -321,10 +326,11 @@ impl Batch {
             else {
                 unreachable!("it was building a moment ago");
             };
-            let bytes = builder.into_bytes()?;
+            let (whole, bytes) = builder.into_shared()?;
             self.content = Content::Sealed {
                 header,
                 bytes: bytes.clone(),
+                whole,
             };
             return Ok(bytes);
         }
@@ -342,12 +348,22 @@ impl Batch {
     /// Writes another producer's mark into the header. Records are not read, and copied only
     /// while the network still holds the bytes.
     fn restamp(&mut self) {
-        if let (Content::Sealed { header, bytes }, Some(stamp)) = (&mut self.content, self.stamp) {
+        let Content::Sealed {
+            header,
+            bytes,
+            whole,
+        } = &mut self.content
+        else {
+            return;
+        };
+        if let Some(stamp) = self.stamp {
             header.set_producer(stamp);
-            let mut buffer = Vec::from(std::mem::take(bytes));
+            let size = std::mem::take(bytes).len();
+            let mut buffer = Vec::from(std::mem::take(whole));
             let head = header.to_bytes();
             buffer[..head.len()].copy_from_slice(&head);
-            *bytes = Bytes::from(buffer);
+            *whole = Bytes::from(buffer);
+            *bytes = whole.slice(..size);
         }
     }
 
@@ -397,8 +413,14 @@ impl Batch {
         };
         let buffer = match self.content {
             Content::Building(builder) => builder.into_buffer(),
-            Content::Sealed { bytes, .. } if bytes.is_unique() => Vec::from(bytes),
-            Content::Sealed { .. } | Content::Spent => return,
+            Content::Sealed { bytes, whole, .. } => {
+                drop(bytes);
+                if !whole.is_unique() {
+                    return;
+                }
+                Vec::from(whole)
+            }
+            Content::Spent => return,
         };
         if buffer.capacity() <= memory.size().saturating_mul(KEPT_GROWTH_MAX) {
             memory.give_back(buffer);

@@ -59,30 +59,43 @@ pub(crate) struct Part {
     pub(crate) completion: Arc<Completion>,
 }
 
-/// What a record's future keeps of the record.
+/// What a record's future keeps of the record: two words, which go from call to call in registers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Receipt {
-    /// Bytes of the key, -1 without one.
-    pub(crate) key_len: i32,
-    /// Bytes of the value, -1 without one.
-    pub(crate) value_len: i32,
+    /// Bytes of the key in the upper half and of the value in the lower, [`ABSENT`] without one.
+    sizes: u64,
     /// The record's own time.
     pub(crate) timestamp_ms: i64,
 }
+
+/// In place of the size of a key or value that is not there.
+const ABSENT: u32 = u32::MAX;
 
 impl Receipt {
     /// For a record of these parts.
     pub(crate) fn new(timestamp_ms: i64, key: Option<&[u8]>, value: Option<&[u8]>) -> Self {
         // A field of 2 GiB or more was refused by the batch.
-        let len = |bytes: Option<&[u8]>| {
-            bytes.map_or(-1, |bytes| i32::try_from(bytes.len()).unwrap_or(i32::MAX))
+        let size = |bytes: Option<&[u8]>| {
+            bytes.map_or(ABSENT, |bytes| u32::try_from(bytes.len()).unwrap_or(ABSENT))
         };
         Self {
-            key_len: len(key),
-            value_len: len(value),
+            sizes: u64::from(size(key)) << 32 | u64::from(size(value)),
             timestamp_ms,
         }
     }
+
+    fn key_size(self) -> Option<usize> {
+        present((self.sizes >> 32) as u32)
+    }
+
+    fn value_size(self) -> Option<usize> {
+        #[expect(clippy::cast_possible_truncation, reason = "the lower half is meant")]
+        present(self.sizes as u32)
+    }
+}
+
+fn present(size: u32) -> Option<usize> {
+    (size != ABSENT).then_some(size as usize)
 }
 
 /// A place in the list of who waits; half as large as an index, since every future has one.
@@ -129,30 +142,17 @@ impl Completion {
     }
 
     /// What became of the record at that place in the batch, if it is known.
+    #[inline]
     pub(crate) fn record(
         &self,
         index: u32,
         receipt: Receipt,
     ) -> Option<Result<RecordMetadata, DeliveryError>> {
-        let outcome = self.outcome.get()?;
-        if let Outcome::Split(parts) = outcome {
-            let (part, index) = part_of(parts, index);
-            return part.record(index, receipt);
-        }
-        Some(self.told(outcome, index, receipt))
-    }
-
-    fn told(
-        &self,
-        outcome: &Outcome,
-        index: u32,
-        receipt: Receipt,
-    ) -> Result<RecordMetadata, DeliveryError> {
-        match outcome {
+        match self.outcome.get()? {
             Outcome::Written {
                 base_offset,
                 append_time_ms,
-            } => Ok(RecordMetadata {
+            } => Some(Ok(RecordMetadata {
                 topic: self.partition.topic.clone(),
                 partition: Some(self.partition.partition),
                 offset: match base_offset.get() {
@@ -163,21 +163,25 @@ impl Completion {
                     -1 => receipt.timestamp_ms,
                     append_time_ms => *append_time_ms,
                 },
-                key_size: usize::try_from(receipt.key_len).ok(),
-                value_size: usize::try_from(receipt.value_len).ok(),
-            }),
-            Outcome::Failed(failure) => Err(self.error(failure.clone())),
-            Outcome::Refused(records) => {
-                let refused = records.iter().find(|refused| refused.index == index);
-                Err(self.error(refused.map_or(Failure::BatchRefused, |refused| {
-                    let message = refused.message.clone();
-                    Failure::RecordRefused { message }
-                })))
-            }
-            Outcome::Split(_) => unreachable!("a divided batch is asked through its parts"),
+                key_size: receipt.key_size(),
+                value_size: receipt.value_size(),
+            })),
+            Outcome::Failed(failure) => Some(Err(self.error(failure.clone()))),
+            Outcome::Refused(records) => Some(Err(self.refused(records, index))),
+            Outcome::Split(parts) => record_of_part(parts, index, receipt),
         }
     }
 
+    #[cold]
+    fn refused(&self, records: &[RefusedRecord], index: u32) -> DeliveryError {
+        let refused = records.iter().find(|refused| refused.index == index);
+        self.error(refused.map_or(Failure::BatchRefused, |refused| {
+            let message = refused.message.clone();
+            Failure::RecordRefused { message }
+        }))
+    }
+
+    #[cold]
     fn error(&self, failure: Failure) -> DeliveryError {
         DeliveryError {
             topic: self.partition.topic.clone(),
@@ -231,6 +235,17 @@ fn part_of(parts: &[Part], index: u32) -> (&Arc<Completion>, u32) {
     (&part.completion, index - part.first)
 }
 
+/// What became of a record of a divided batch, if it is known.
+#[cold]
+fn record_of_part(
+    parts: &[Part],
+    index: u32,
+    receipt: Receipt,
+) -> Option<Result<RecordMetadata, DeliveryError>> {
+    let (part, index) = part_of(parts, index);
+    part.record(index, receipt)
+}
+
 /// Waits for a record's completion, through the parts of a divided batch.
 #[derive(Debug)]
 pub(crate) struct Waiting {
@@ -250,6 +265,7 @@ impl Waiting {
     }
 
     /// What became of the record, if it is known.
+    #[inline]
     pub(crate) fn outcome(
         &self,
         receipt: Receipt,

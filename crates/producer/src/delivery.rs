@@ -56,13 +56,14 @@ impl Future for Delivery {
         match &mut self.0 {
             State::Failed(error) => Poll::Ready(Err((**error).clone())),
             State::Batched { waiting, receipt } => loop {
+                if let Some(outcome) = waiting.outcome(*receipt) {
+                    return Poll::Ready(outcome);
+                }
+                // It has none, or was divided and its part has none.
                 if waiting.poll(context).is_pending() {
                     return Poll::Pending;
                 }
-                if !waiting.follow() {
-                    let outcome = waiting.outcome(*receipt);
-                    return Poll::Ready(outcome.expect("it is settled and not divided"));
-                }
+                waiting.follow();
             },
         }
     }

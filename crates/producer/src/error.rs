@@ -14,7 +14,10 @@ use crate::record::RecordMetadata;
 use crate::serializer::SerializeError;
 
 /// Something is wrong with the call: no record was taken.
+// With a whole word for the variant the delivery behind it is moved by whole words, too. With a
+// byte it is moved at odd addresses right after it was written, and waits for the stores each time.
 #[derive(Debug, Error)]
+#[repr(u64)]
 pub enum SendError {
     /// The producer was closed before the call.
     #[error("the producer is closed")]

@@ -130,7 +130,7 @@ fn append(accumulator: &RecordAccumulator, partition: i32, value: &[u8], now: In
     let draft = Draft::new(Some(b"key"), Some(value), &[], 5);
     let mut listener = Listener::new(false, None);
     loop {
-        let attempt = match accumulator.try_append(place, &draft, &mut listener) {
+        let attempt = match place.try_append(&draft, &mut listener) {
             Attempt::NeedsBatch => {
                 let size = accumulator.new_batch_size(&draft);
                 let Some(mut memory) = accumulator.pool().try_take(size).unwrap() else {
@@ -509,7 +509,7 @@ fn after_closing_nothing_is_appended_anywhere() {
         };
         let draft = Draft::new(None, Some(b"b"), &[], 5);
         let mut listener = Listener::new(false, None);
-        let attempt = fixture.accumulator.try_append(place, &draft, &mut listener);
+        let attempt = place.try_append(&draft, &mut listener);
         assert!(matches!(attempt, Attempt::Closed));
     }
 }

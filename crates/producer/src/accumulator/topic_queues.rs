@@ -1,6 +1,7 @@
 //! [`TopicQueues`]: the queues of one topic, and what its partitions share.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use klamm_primitives::{PartitionIndex, TopicPartition};
@@ -61,6 +62,9 @@ pub(crate) struct TopicQueues {
     /// Read for each record; one is added under the accumulator's growth lock.
     queues: Queues,
     sticky: Sticky,
+    /// How many partitions the topic has, in the lower half, by the snapshot of the metadata whose
+    /// number is in the upper one; 0 before that was looked up.
+    partition_count: AtomicU64,
     /// Held by the sender, for a batch that was compressed.
     ratios: Mutex<CompressionRatios>,
     /// The estimate for the codec in use, as the bits of an `f32`: read for each new batch.
@@ -73,9 +77,29 @@ impl TopicQueues {
             name,
             queues: Queues::default(),
             sticky,
+            partition_count: AtomicU64::new(0),
             ratios: Mutex::default(),
             expected_ratio: AtomicU32::new(1.0_f32.to_bits()),
         }
+    }
+
+    pub(crate) fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// How many partitions the topic has by the snapshot with that number, if it was noted.
+    #[inline]
+    pub(crate) fn partition_count(&self, snapshot_number: u32) -> Option<NonZeroU32> {
+        let noted = self.partition_count.load(Ordering::Relaxed);
+        let is_current = noted >> 32 == u64::from(snapshot_number);
+        #[expect(clippy::cast_possible_truncation, reason = "the lower half is meant")]
+        NonZeroU32::new(noted as u32).filter(|_| is_current)
+    }
+
+    /// Notes how many partitions the topic has by a snapshot that is not older than the number.
+    pub(crate) fn note_partition_count(&self, snapshot_number: u32, count: NonZeroU32) {
+        let noted = u64::from(snapshot_number) << 32 | u64::from(count.get());
+        self.partition_count.store(noted, Ordering::Relaxed);
     }
 
     pub(crate) fn sticky(&self) -> &Sticky {
@@ -156,5 +180,15 @@ mod tests {
         assert!(Arc::ptr_eq(&made, &queues.queue(1_000.into()).unwrap()));
         assert_eq!(queues.queues().count(), 1);
         assert_eq!(queues.with_queue(999.into(), |_| ()), None);
+    }
+
+    #[test]
+    fn a_count_of_partitions_holds_for_the_snapshot_that_it_was_seen_in() {
+        let queues = TopicQueues::new("t".into(), Sticky::new(1, 1).unwrap());
+        assert_eq!(queues.partition_count(0), None);
+        let count = NonZeroU32::new(7);
+        queues.note_partition_count(u32::MAX, count.unwrap());
+        assert_eq!(queues.partition_count(u32::MAX), count);
+        assert_eq!(queues.partition_count(0), None);
     }
 }

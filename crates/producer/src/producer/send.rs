@@ -1,6 +1,7 @@
 //! Sending one record: eight steps, of which the usual record takes each once and waits for none.
 //! (P2)
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -8,7 +9,7 @@ use klamm_client::Topic;
 use klamm_primitives::PartitionIndex;
 use klamm_records::Header;
 
-use crate::accumulator::{Appended, Attempt, Listener, Place};
+use crate::accumulator::{Appended, Attempt, Listener, Place, TopicQueues, partition_count};
 use crate::batch::{Draft, run};
 use crate::delivery::Delivery;
 use crate::error::{DeliveryError, Failure, Field, SendError};
@@ -181,8 +182,34 @@ impl<K, V> Shared<K, V> {
         listener: &mut Listener,
     ) -> Result<AtOnce<'a>, Stopped> {
         self.check_open()?;
+        let topics = self.accumulator.topics();
+        if let Some(topic) = topics.get(&record.topic) {
+            return self.put_into(topic, record, scratch, listener);
+        }
+        // Its first record: only a topic that is there gets queues.
+        if !self.is_known(record) {
+            return Ok(AtOnce::Unknown);
+        }
+        let topic = self.accumulator.topic(&record.topic);
+        self.put_into(&topic, record, scratch, listener)
+    }
+
+    fn is_known(&self, record: &Record<K, V>) -> bool {
         let cluster = self.client.metadata().look();
-        let Some(known) = enough(&cluster, &record.topic, record.partition()) else {
+        enough(&cluster, &record.topic, record.partition()).is_some()
+    }
+
+    #[inline]
+    fn put_into<'a>(
+        &self,
+        topic: &TopicQueues,
+        record: &'a Record<K, V>,
+        scratch: &'a mut Scratch,
+        listener: &mut Listener,
+    ) -> Result<AtOnce<'a>, Stopped> {
+        let count = self.partition_count(topic);
+        let needed = record.partition().map_or(0, PartitionIndex::get);
+        let Some(count) = count.filter(|count| needed.unsigned_abs() < count.get()) else {
             return Ok(AtOnce::Unknown);
         };
         let (key, value) = self.serialize(record, scratch)?;
@@ -195,15 +222,21 @@ impl<K, V> Shared<K, V> {
         };
         let attempted = with_headers(&record.headers, |headers| {
             let draft = Draft::new(key, value, headers, parts.timestamp_ms);
-            self.try_last_batch(known, parts, &draft, listener)
+            self.try_last_batch(topic, count, parts, &draft, listener)
         });
         Ok(match attempted? {
             Ok(appended) => AtOnce::Appended(appended),
-            Err(chosen) => AtOnce::Left(Left {
-                known: Arc::clone(known),
-                parts,
-                chosen,
-            }),
+            Err(chosen) => {
+                let cluster = self.client.metadata().look();
+                match cluster.topic(&record.topic) {
+                    Some(known) => AtOnce::Left(Left {
+                        known: Arc::clone(known),
+                        parts,
+                        chosen,
+                    }),
+                    None => AtOnce::Unknown,
+                }
+            }
         })
     }
 
@@ -212,29 +245,33 @@ impl<K, V> Shared<K, V> {
     #[inline]
     fn try_last_batch(
         &self,
-        known: &Topic,
+        topic: &TopicQueues,
+        count: NonZeroU32,
         parts: Parts<'_>,
         draft: &Draft<'_>,
         listener: &mut Listener,
     ) -> Result<Result<Appended, Chosen>, Stopped> {
-        self.accumulator.with_topic(parts.topic, |topic| {
-            let chosen = self.choose(topic, known, parts)?;
-            self.check_size(draft)
-                .map_err(|failure| Stopped::Record(Some(chosen.partition), failure))?;
-            let attempt = topic.with_queue(chosen.partition, |queue| {
-                let place = Place {
-                    topic,
-                    queue,
-                    sticky: chosen.is_sticky.then_some(known),
-                };
-                self.accumulator.try_append(place, draft, listener)
-            });
-            match attempt {
-                Some(Attempt::Appended(appended)) => Ok(Ok(appended)),
-                Some(Attempt::Closed) => Err(SendError::Closed.into()),
-                Some(Attempt::NeedsBatch | Attempt::Moved) | None => Ok(Err(chosen)),
-            }
-        })
+        let chosen = self.choose(topic, count, parts)?;
+        self.check_size(draft)
+            .map_err(|failure| Stopped::Record(Some(chosen.partition), failure))?;
+        let candidates = || self.candidates(topic);
+        let attempt = topic.with_queue(chosen.partition, |queue| {
+            let place = Place {
+                topic,
+                queue,
+                sticky: if chosen.is_sticky {
+                    Some(&candidates)
+                } else {
+                    None
+                },
+            };
+            place.try_append(draft, listener)
+        });
+        match attempt {
+            Some(Attempt::Appended(appended)) => Ok(Ok(appended)),
+            Some(Attempt::Closed) => Err(SendError::Closed.into()),
+            Some(Attempt::NeedsBatch | Attempt::Moved) | None => Ok(Err(chosen)),
+        }
     }
 
     /// Waits for what is not known of the topic, then sends as ever.
@@ -332,21 +369,27 @@ impl<K, V> Shared<K, V> {
         let headers: Vec<Header<'_>> = record.headers.iter().map(borrowed).collect();
         let draft = &Draft::new(parts.key, parts.value, &headers, parts.timestamp_ms);
         let topic = self.accumulator.topic(parts.topic);
+        let count = partition_count(known).unwrap_or(NonZeroU32::MIN);
+        let candidates = || self.accumulator.candidates(&topic, known);
         loop {
             let queue = self.accumulator.queue(&topic, chosen.partition);
             let place = Place {
                 topic: &topic,
                 queue: &queue,
-                sticky: chosen.is_sticky.then_some(known),
+                sticky: if chosen.is_sticky {
+                    Some(&candidates)
+                } else {
+                    None
+                },
             };
-            let attempt = match self.accumulator.try_append(place, draft, listener) {
+            let attempt = match place.try_append(draft, listener) {
                 Attempt::NeedsBatch if chosen.may_change => {
                     let partitioner = self.partitioner.as_deref();
                     if let Some(partitioner) = partitioner {
-                        let choice = choice(known, parts);
+                        let choice = choice(count, Some(known), parts);
                         partitioner.on_new_batch(&choice, chosen.partition);
                     }
-                    chosen = self.choose(&topic, known, parts)?;
+                    chosen = self.choose(&topic, count, parts)?;
                     chosen.may_change = false;
                     continue;
                 }
@@ -368,7 +411,7 @@ impl<K, V> Shared<K, V> {
             };
             match attempt {
                 Attempt::Appended(appended) => return Ok(appended),
-                Attempt::Moved => chosen = self.choose(&topic, known, parts)?,
+                Attempt::Moved => chosen = self.choose(&topic, count, parts)?,
                 // A batch with room came and went between the two looks.
                 Attempt::NeedsBatch => {}
                 Attempt::Closed => return Err(SendError::Closed.into()),

@@ -179,9 +179,21 @@ impl RecordBatchBuilder {
     /// # Errors
     /// [`StateError::Open`], [`StateError::Aborted`].
     pub fn into_bytes(self) -> Result<Bytes, StateError> {
+        Ok(self.into_shared()?.1)
+    }
+
+    /// The whole buffer and, as a part of it, the closed batch. Once the batch and all its shares
+    /// are gone, `Vec::from(buffer)` has all bytes set that were set before, so that they need not
+    /// be set anew for the next batch.
+    ///
+    /// # Errors
+    /// [`StateError::Open`], [`StateError::Aborted`].
+    pub fn into_shared(self) -> Result<(Bytes, Bytes), StateError> {
         self.header()?;
         let (start, end) = (self.start, self.end);
-        Ok(Bytes::from(self.buffer).slice(start..end))
+        let whole = Bytes::from(self.buffer);
+        let batch = whole.slice(start..end);
+        Ok((whole, batch))
     }
 
     /// Closes the batch, which has records, and views it.

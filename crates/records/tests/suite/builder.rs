@@ -376,6 +376,44 @@ fn rb_067_states_allow_what_they_should() {
     );
 }
 
+/// What was set in a buffer stays set on its way through a batch that is shared, however little of
+/// it the batch takes.
+#[test]
+fn a_shared_buffer_comes_back_whole() {
+    let mut builder = RecordBatchBuilder::new(BatchOptions::default(), vec![7; 3]);
+    builder.append(1, None, Some(&[9; 5_000]), &[]).unwrap();
+    let set = {
+        let mut first = RecordBatchBuilder::over(BatchOptions::default(), Vec::new());
+        first.append(1, None, Some(&[9; 5_000]), &[]).unwrap();
+        first.close(&mut Codecs::default()).unwrap();
+        let (whole, _) = first.into_shared().unwrap();
+        Vec::from(whole)
+    };
+    let size = set.len();
+    assert!(size > 5_000);
+    let mut second = RecordBatchBuilder::over(BatchOptions::default(), set);
+    second.append(1, None, Some(b"short"), &[]).unwrap();
+    second.close(&mut Codecs::default()).unwrap();
+    let expected = second.bytes().unwrap().to_vec();
+    let (whole, batch) = second.into_shared().unwrap();
+    assert_eq!(batch, expected);
+    assert!(!whole.is_unique());
+    drop(batch);
+    let address = whole.as_ptr();
+    let back = Vec::from(whole);
+    assert_eq!(
+        (back.len(), back.as_ptr()),
+        (size, address),
+        "nothing is copied"
+    );
+
+    // A batch behind other bytes is a part of them.
+    builder.close(&mut Codecs::default()).unwrap();
+    let (whole, batch) = builder.into_shared().unwrap();
+    assert_eq!(whole[..3], [7; 3]);
+    assert_eq!(whole[3..3 + batch.len()], batch);
+}
+
 #[test]
 fn rb_068_a_batch_is_written_behind_what_the_buffer_holds() {
     let codecs = &mut Codecs::default();

@@ -29,6 +29,21 @@ fn cl_073_a_full_answer_replaces_everything_and_a_partial_one_what_it_names() {
 }
 
 #[test]
+fn the_number_of_the_snapshot_changes_with_the_snapshot_and_only_then() {
+    let fixture = Fixture::knowing(&[topic("a", &[(0, 1)])]);
+    let number = || fixture.metadata.snapshot_number();
+    let before = number();
+    fixture.metadata.add_topic("b", fixture.now);
+    fixture.metadata.request_update();
+    assert_eq!(number(), before);
+    fixture.full(&[topic("a", &[(0, 1)]), topic("b", &[(0, 1)])]);
+    let after = number();
+    assert_ne!(after, before);
+    fixture.metadata.rebootstrap(&[]);
+    assert_ne!(number(), after);
+}
+
+#[test]
 fn cl_074_an_entry_with_a_lower_epoch_is_ignored() {
     let fixture = Fixture::knowing(&[topic("a", &[(0, 10), (1, 20)])]);
     let mut older = topic("a", &[(2, 9), (2, 20)]);

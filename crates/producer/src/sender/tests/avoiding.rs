@@ -18,7 +18,7 @@ fn drawn(world: &World) -> BTreeSet<i32> {
         let batches = 2 * accumulator.rules().batch_size;
         let candidates = || accumulator.candidates(&queues, known);
         queues.sticky().appended(batches, true, candidates);
-        let current = accumulator.sticky_partition(&queues, known);
+        let current = queues.sticky().current(candidates);
         current.unwrap().get()
     };
     (0..100).map(draw).collect()

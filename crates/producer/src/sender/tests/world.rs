@@ -196,7 +196,7 @@ impl World {
         };
         let draft = Draft::new(None, Some(value.as_bytes()), &[], 1_700_000_000_000);
         let mut listener = Listener::new(false, callback);
-        let mut attempt = self.accumulator.try_append(place, &draft, &mut listener);
+        let mut attempt = place.try_append(&draft, &mut listener);
         if let Attempt::NeedsBatch = attempt {
             let size = self.accumulator.new_batch_size(&draft);
             let memory = self.accumulator.pool().try_take(size).unwrap();
