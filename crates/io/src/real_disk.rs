@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileExt, OpenOptionsExt as _};
-use std::path::{self, Path, PathBuf};
+use std::path::{self, Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -136,10 +136,17 @@ impl Disk for RealDisk {
             let path = path::absolute(path)?;
             for ancestor in path.ancestors() {
                 match fs::canonicalize(ancestor) {
-                    Ok(found) => {
+                    Ok(mut found) => {
                         let rest = path.strip_prefix(ancestor);
                         let rest = rest.expect("a path begins with its ancestors");
-                        return Ok(found.join(rest));
+                        // Where nothing is, there are no links either.
+                        for component in rest.components() {
+                            match component {
+                                Component::ParentDir => _ = found.pop(),
+                                part => found.push(part),
+                            }
+                        }
+                        return Ok(found);
                     }
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                     Err(error) => return Err(error),
@@ -577,6 +584,7 @@ mod tests {
             ("d", "link"),
             ("d", "d/below/.."),
             ("d/new/x", "link/./new/x"),
+            ("d/new", "link/new/../new"),
         ] {
             assert_eq!(resolve(one), resolve(other));
         }
