@@ -131,6 +131,17 @@ pub trait DiskFile: Clone + Send + Sync + 'static {
     /// `Failed`, `NoMemory`. What the buffer holds then is unknown.
     fn read_at(&self, buffer: &mut [u8], position: u64) -> Result<usize, DiskError>;
 
+    /// Where the next byte at or behind `position` stands that may not be zero, as far as that is known
+    /// without reading: `position` itself where it is not; `None` where nothing but zeros follows up to
+    /// the end. So that space which was reserved and never written need not be read. Through this handle
+    /// nothing is read ahead any more, where the system can be told so.
+    ///
+    /// # Errors
+    /// `Failed`.
+    fn next_written(&self, position: u64) -> Result<Option<u64>, DiskError> {
+        Ok(Some(position))
+    }
+
     /// Writes all bytes from `position` on. Behind the end the file grows; a gap reads as zeros.
     ///
     /// # Errors

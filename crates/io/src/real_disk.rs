@@ -4,13 +4,13 @@ use std::fs::{self, File};
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileExt, OpenOptionsExt as _};
-use std::path::{self, Path, PathBuf};
+use std::path::{self, Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use bytes::Bytes;
 use rustix::buffer::spare_capacity;
-use rustix::fs::{FallocateFlags, FlockOperation, OFlags};
+use rustix::fs::{Advice, FallocateFlags, FlockOperation, OFlags, SeekFrom};
 use rustix::io::Errno;
 
 use crate::clock::unix_ms_of;
@@ -136,10 +136,17 @@ impl Disk for RealDisk {
             let path = path::absolute(path)?;
             for ancestor in path.ancestors() {
                 match fs::canonicalize(ancestor) {
-                    Ok(found) => {
+                    Ok(mut found) => {
                         let rest = path.strip_prefix(ancestor);
                         let rest = rest.expect("a path begins with its ancestors");
-                        return Ok(found.join(rest));
+                        // Where nothing is, there are no links either.
+                        for component in rest.components() {
+                            match component {
+                                Component::ParentDir => _ = found.pop(),
+                                part => found.push(part),
+                            }
+                        }
+                        return Ok(found);
                     }
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                     Err(error) => return Err(error),
@@ -189,6 +196,19 @@ impl DiskFile for RealFile {
             }
         }
         Ok(read)
+    }
+
+    /// Moves the cursor of the open file, which nobody reads by.
+    fn next_written(&self, position: u64) -> Result<Option<u64>, DiskError> {
+        // What was reserved counts as written once it is in the page cache, and reading ahead puts it
+        // there. Where nobody takes the advice, more is read than must be.
+        _ = rustix::fs::fadvise(self.file(), 0, None, Advice::Random);
+        match rustix::fs::seek(self.file(), SeekFrom::Data(position)) {
+            Ok(found) => Ok(Some(found)),
+            Err(Errno::NXIO) => Ok(None),
+            Err(Errno::INVAL | Errno::OPNOTSUPP) => Ok(Some(position)),
+            Err(errno) => Err(self.failed(DiskOperation::Read)(errno.into())),
+        }
     }
 
     fn write_all_at(&self, bytes: &[u8], position: u64) -> Result<(), DiskError> {
@@ -564,6 +584,7 @@ mod tests {
             ("d", "link"),
             ("d", "d/below/.."),
             ("d/new/x", "link/./new/x"),
+            ("d/new", "link/new/../new"),
         ] {
             assert_eq!(resolve(one), resolve(other));
         }

@@ -27,6 +27,9 @@ const CHUNK_LEN: usize = 4096;
 /// Bytes that are read at once to compute a checksum.
 const CRC_CHUNK_LEN: usize = 256 << 10;
 
+/// What is compared with at once, much faster than byte by byte.
+static ZEROS: [u8; CRC_CHUNK_LEN] = [0; CRC_CHUNK_LEN];
+
 /// Where in a batch the bytes under the checksum begin.
 const CRC_FROM: u32 = 21;
 
@@ -258,19 +261,30 @@ impl<F: DiskFile> Scan<F> {
     }
 
     /// Whether nothing but zeros stands from here to the end. Reads no further than the first byte
-    /// that is none, a chunk at a time.
+    /// that is none, a chunk at a time, and not at all what was never written: of a segment that was
+    /// reserved that is nearly all.
     pub(crate) fn is_blank_from(&mut self, mut position: u32) -> Result<bool, DiskError> {
         self.crc_chunk.resize(CRC_CHUNK_LEN, 0);
         while position < self.end {
-            let left = (self.end - position) as usize;
-            let part = &mut self.crc_chunk[..CRC_CHUNK_LEN.min(left)];
+            position = self.next_written(position)?;
+            let left = self.end.saturating_sub(position) as usize;
+            // To the end of a page: of one that was read in part, the rest counts as written.
+            let to_border = CRC_CHUNK_LEN - position as usize % CRC_CHUNK_LEN;
+            let part = &mut self.crc_chunk[..to_border.min(left)];
             self.file.read_exact_at(part, u64::from(position))?;
-            if part.iter().any(|&byte| byte != 0) {
+            if *part != ZEROS[..part.len()] {
                 return Ok(false);
             }
             position += u32::try_from(part.len()).expect("a chunk is small");
         }
         Ok(true)
+    }
+
+    /// The next position that may hold something else than a zero, by what the file system knows.
+    fn next_written(&self, position: u32) -> Result<u32, DiskError> {
+        let found = self.file.next_written(u64::from(position))?;
+        let within = found.and_then(|it| u32::try_from(it).ok());
+        Ok(within.map_or(self.end, |it| it.min(self.end)))
     }
 
     /// Reads a whole batch into memory, checksum not compared. `None` for magic 0 and 1.
@@ -391,7 +405,43 @@ fn crc32_append(crc: u32, bytes: &[u8]) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use klamm_io::{Disk as _, OpenMode, RealDisk};
+    use klamm_records::{BatchOptions, Codecs, RecordBatchBuilder};
+
     use super::*;
+
+    /// A batch may begin in what was never written: its offset is 0, and so are the first bytes of its
+    /// length.
+    #[test]
+    fn what_was_never_written_is_passed_over_and_nothing_else() {
+        let root = tempfile::tempdir().unwrap();
+        let file = RealDisk
+            .open(&root.path().join("log"), OpenMode::CreateNew)
+            .unwrap();
+        let len = 1_u32 << 30;
+        file.set_len(u64::from(len)).unwrap();
+        let mut builder = RecordBatchBuilder::new(BatchOptions::default(), Vec::new());
+        builder.append(0, None, Some(b"value"), &[]).unwrap();
+        builder.close(&mut Codecs::default()).unwrap();
+        let batch = builder.into_bytes().unwrap();
+        let zeros = batch.iter().take_while(|it| **it == 0).count();
+        let wanted = Wanted {
+            offsets: Offset::ZERO..Offset::new(10),
+            durable: Offset::ZERO..Offset::ZERO,
+        };
+        let scan = || Scan::new(&file, 0, len);
+        assert!(scan().is_blank_from(0).unwrap());
+        assert_eq!(scan().find_good(0, &wanted).unwrap(), None);
+        // Its first bytes are in a block of zeros that nobody writes.
+        let at = (len / 2) - u32::try_from(zeros).unwrap();
+        let written = &batch[zeros..];
+        file.write_all_at(written, u64::from(len / 2)).unwrap();
+        assert!(!scan().is_blank_from(0).unwrap());
+        let found = scan().find_good(0, &wanted).unwrap().unwrap();
+        assert_eq!((found.batches, found.first_offset), (1, Offset::ZERO));
+        assert!(scan().is_blank_from(len / 2 + 4096).unwrap());
+        assert_eq!(scan().find_good(at + 1, &wanted).unwrap(), None);
+    }
 
     #[test]
     fn the_checksum_of_old_batches_is_that_of_zip() {

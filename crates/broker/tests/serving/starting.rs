@@ -47,6 +47,25 @@ fn what_was_acknowledged_is_there_after_a_restart() {
     }
 }
 
+/// Nobody else uses it, and nothing is made in it.
+#[test]
+fn a_log_directory_that_is_given_twice_is_refused_with_both_names() {
+    let root = tempfile::tempdir().unwrap();
+    let data = root.path().join("data");
+    let (one, other) = (data.display(), data.join(".."));
+    let other = other.join("data");
+    let directories = format!("log.dirs={one},{}", other.display());
+    let Err(error) = TestBroker::start_in(root.path(), &[&directories]) else {
+        panic!("one directory for two");
+    };
+    let wanted = format!(
+        "{one} and {} are one directory: give it once",
+        other.display()
+    );
+    assert_eq!(error.to_string(), wanted);
+    assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 0);
+}
+
 #[test]
 fn a_directory_that_is_in_use_is_refused() {
     let broker = tempfile::tempdir().unwrap();

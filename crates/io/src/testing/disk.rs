@@ -16,7 +16,7 @@ use crate::{
 /// # Panics
 /// At the first thing that is not so.
 pub fn check_disk<D: Disk>(disk: &D, root: &Path) {
-    let cases: [(&str, Case<D>); 16] = [
+    let cases: [(&str, Case<D>); 17] = [
         ("bytes-read-back", bytes_read_back),
         ("pieces-follow-one-another", pieces_follow_one_another),
         ("open-modes", open_modes),
@@ -24,6 +24,7 @@ pub fn check_disk<D: Disk>(disk: &D, root: &Path) {
         ("open-errors", open_errors),
         ("lengths", lengths),
         ("allocated-space", allocated_space),
+        ("space-never-written", space_never_written),
         ("renamed-files", renamed_files),
         ("renamed-directories", renamed_directories),
         ("removed-names", removed_names),
@@ -39,22 +40,6 @@ pub fn check_disk<D: Disk>(disk: &D, root: &Path) {
         disk.create_dir_all(&directory).unwrap();
         case(disk, &directory);
     }
-}
-
-fn resolved_names<D: Disk>(disk: &D, directory: &Path) {
-    let here = disk.resolve(directory).unwrap();
-    assert!(here.is_absolute());
-    let below = directory.join("below");
-    // Whether it is there or not.
-    for is_there in [false, true] {
-        if is_there {
-            disk.create_dir_all(&below).unwrap();
-        }
-        assert_eq!(disk.resolve(&below).unwrap(), here.join("below"));
-        let other = directory.join(".").join("below");
-        assert_eq!(disk.resolve(&other).unwrap(), here.join("below"));
-    }
-    assert_eq!(disk.resolve(&below.join("..")).unwrap(), here);
 }
 
 /// Looks at one thing, within a directory of its own.
@@ -425,6 +410,49 @@ fn syncs_and_space<D: Disk>(disk: &D, directory: &Path) {
     assert!(0 < space.available_bytes && space.available_bytes <= space.total_bytes);
     let kind = kind_of(disk.space(&missing), DiskOperation::Space, &missing);
     assert_eq!(kind, DiskErrorKind::NotFound);
+}
+
+fn space_never_written<D: Disk>(disk: &D, directory: &Path) {
+    const LEN: u64 = 1 << 16;
+    for is_reserved in [false, true] {
+        let file = create(
+            disk,
+            &directory.join(format!("reserved-{is_reserved}")),
+            b"a",
+        );
+        if is_reserved {
+            file.allocate(LEN).unwrap();
+        }
+        file.set_len(LEN).unwrap();
+        assert_eq!(file.next_written(0).unwrap(), Some(0));
+        let behind = file.next_written(LEN / 2).unwrap();
+        assert!(behind.is_none_or(|it| it >= LEN / 2), "{behind:?}");
+        // What was written is told, though it is in no place but memory yet.
+        file.write_all_at(b"b", LEN - 2).unwrap();
+        for from in [1, LEN / 2, LEN - 2] {
+            let found = file.next_written(from).unwrap();
+            assert!(
+                found.is_some_and(|it| (from..=LEN - 2).contains(&it)),
+                "{found:?}"
+            );
+        }
+    }
+}
+
+fn resolved_names<D: Disk>(disk: &D, directory: &Path) {
+    let here = disk.resolve(directory).unwrap();
+    assert!(here.is_absolute());
+    let below = directory.join("below");
+    // Whether it is there or not.
+    for is_there in [false, true] {
+        if is_there {
+            disk.create_dir_all(&below).unwrap();
+        }
+        assert_eq!(disk.resolve(&below).unwrap(), here.join("below"));
+        let other = directory.join(".").join("below");
+        assert_eq!(disk.resolve(&other).unwrap(), here.join("below"));
+    }
+    assert_eq!(disk.resolve(&below.join("..")).unwrap(), here);
 }
 
 fn ranges_and_whole_files<D: Disk>(disk: &D, directory: &Path) {

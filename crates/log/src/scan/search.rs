@@ -64,10 +64,15 @@ impl<F: DiskFile> Scan<F> {
         mut position: u32,
         offsets: &Range<Offset>,
     ) -> Result<Option<Scanned>, DiskError> {
-        let mut chunk = vec![0; CRC_CHUNK_LEN];
+        let mut chunk = vec![0; CRC_CHUNK_LEN + HEADER_LEN];
         while self.end.saturating_sub(position) as usize >= HEADER_LEN {
             let left = (self.end - position) as usize;
-            let chunk = &mut chunk[..CRC_CHUNK_LEN.min(left)];
+            // To the end of a page: of one that was read in part, the rest counts as written.
+            let mut chunk_len = CRC_CHUNK_LEN - position as usize % CRC_CHUNK_LEN;
+            if chunk_len < HEADER_LEN {
+                chunk_len += CRC_CHUNK_LEN;
+            }
+            let chunk = &mut chunk[..chunk_len.min(left)];
             self.file.read_exact_at(chunk, u64::from(position))?;
             for (head, at) in chunk.windows(HEADER_LEN).zip(position..) {
                 if head[MAGIC_AT] != 2 {
@@ -85,8 +90,17 @@ impl<F: DiskFile> Scan<F> {
                     return Ok(Some(batch));
                 }
             }
-            let passed = chunk.len() - (HEADER_LEN - 1);
-            position += u32::try_from(passed).expect("a chunk is small");
+            let overlap = HEADER_LEN - 1;
+            let chunk_end = position + u32::try_from(chunk.len()).expect("a chunk is small");
+            position = chunk_end - u32::try_from(overlap).expect("a header is small");
+            // A header is not all zeros: none begins in front of what was never written, nor further in
+            // front of what was.
+            if chunk[chunk.len() - overlap..].iter().all(|&byte| byte == 0) {
+                let written = self.next_written(chunk_end)?;
+                if written > chunk_end {
+                    position = written - u32::try_from(overlap).expect("a header is small");
+                }
+            }
         }
         Ok(None)
     }
