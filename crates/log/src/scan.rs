@@ -429,7 +429,7 @@ mod tests {
             offsets: Offset::ZERO..Offset::new(10),
             durable: Offset::ZERO..Offset::ZERO,
         };
-        let scan = || Scan::new(&file, 0, len);
+        let scan = || Scan::new(file.clone(), 0, len);
         assert!(scan().is_blank_from(0).unwrap());
         assert_eq!(scan().find_good(0, &wanted).unwrap(), None);
         // Its first bytes are in a block of zeros that nobody writes.
