@@ -29,9 +29,10 @@ use crate::segment::{Home, Segment, SegmentError};
 /// The log of one partition.
 ///
 /// Not synchronised: its owner puts it under a lock of its own. All calls may block on the disk.
-/// Appending waits for no sync but that of the list of leader epochs, when a leader has changed and
-/// the list is [kept](LogConfig::keeps_leader_epochs);
-/// making records durable is the work of a [`Flush`](crate::Flush).
+/// Making records durable is the work of a [`Flush`](crate::Flush). Appending waits for no sync but
+/// that of the list of leader epochs, when a leader has changed and the list is
+/// [kept](LogConfig::keeps_leader_epochs), and for that of another file, where as many are open as
+/// there [may be](crate::ManagerOptions::open_files_max) and one is closed for it.
 ///
 /// After an error that leaves the file or its sync in doubt the log is
 /// [failed](Log::is_failed): it refuses every change until it is opened again. A full disk, and a

@@ -25,6 +25,9 @@ pub(crate) struct OpenFiles<F> {
 }
 
 /// The file of a segment that was needed at least once: open, or closed again.
+///
+/// Its locks come after those of its log: `synced` before `file`, and the book's queue last.
+/// Whoever closes a file for others only tries its locks, for it may hold those of another log.
 pub(crate) struct HeldFile<F> {
     book: Arc<OpenFiles<F>>,
     /// Held for reading while it is written to, so that nobody closes it meanwhile.
@@ -75,7 +78,8 @@ impl<F: DiskFile> OpenFiles<F> {
         })
     }
 
-    /// Closes files until one more may be opened.
+    /// Closes files until one more may be opened, or until all that are left are in use or must stay
+    /// open. Then there will be more than there may be, for nobody is refused a file here.
     fn make_room(&self) {
         let Some(max) = self.max else { return };
         while self.count.load(Ordering::Acquire) >= max && self.close_one() {}
