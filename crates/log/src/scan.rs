@@ -268,7 +268,8 @@ impl<F: DiskFile> Scan<F> {
         while position < self.end {
             position = self.next_written(position)?;
             let left = self.end.saturating_sub(position) as usize;
-            // To the end of a page: of one that was read in part, the rest counts as written.
+            // To a multiple of the chunk's length, where a page ends, too: the rest of one that was read in
+            // part counts as written.
             let to_border = CRC_CHUNK_LEN - position as usize % CRC_CHUNK_LEN;
             let part = &mut self.crc_chunk[..to_border.min(left)];
             self.file.read_exact_at(part, u64::from(position))?;

@@ -67,7 +67,8 @@ impl<F: DiskFile> Scan<F> {
         let mut chunk = vec![0; CRC_CHUNK_LEN + HEADER_LEN];
         while self.end.saturating_sub(position) as usize >= HEADER_LEN {
             let left = (self.end - position) as usize;
-            // To the end of a page: of one that was read in part, the rest counts as written.
+            // To a multiple of the chunk's length, where a page ends, too: the rest of one that was read in
+            // part counts as written.
             let mut chunk_len = CRC_CHUNK_LEN - position as usize % CRC_CHUNK_LEN;
             if chunk_len < HEADER_LEN {
                 chunk_len += CRC_CHUNK_LEN;
