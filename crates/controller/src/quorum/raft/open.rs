@@ -112,9 +112,9 @@ impl<D: Disk, C: Clock> RaftQuorum<D, C> {
     /// Opens the node of a quorum of one, making its files where there are none. It leads when
     /// this returns, and its image has all that the log had.
     ///
-    /// A new quorum costs four syncs: of its directory and the one above, and two of the vote. Its
-    /// first entry becomes durable with the next. One that led before takes up its term again, and
-    /// costs none after a clean stop.
+    /// A new quorum costs three syncs: of its directory's name, and two of the vote; and one more for
+    /// each directory above that is made with it. Its first entry becomes durable with the next. One
+    /// that led before takes up its term again, and costs none after a clean stop.
     ///
     /// # Errors
     /// By variant.

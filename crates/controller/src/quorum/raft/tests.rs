@@ -130,8 +130,7 @@ async fn co_007_an_empty_log_begins_with_its_first_records_once() {
 
 /// The first entry is durable with the second, and until then the quorum can be begun once more.
 #[tokio::test]
-async fn co_007_a_new_quorum_costs_four_syncs_and_may_lose_its_first_entry_until_there_is_another()
-{
+async fn co_007_a_new_quorum_costs_three_syncs_and_may_lose_its_first_entry_until_the_next() {
     let open = async |disk: &SimDisk| {
         let options = RaftOptions::new(node(), "a-cluster", DIRECTORY);
         let opened = RaftQuorum::open(disk.clone(), options, SimClock::new()).await;
