@@ -85,12 +85,12 @@ fn called_here(command: &str, typed: &str) -> Option<&'static str> {
 }
 
 /// Puts what an option is called here in the place of the parser's guess, which goes by letters.
-fn with_tip(mut refused: clap::Error, line: impl Iterator<Item = String>) -> clap::Error {
+fn with_tip(mut refused: clap::Error, mut line: impl Iterator<Item = String>) -> clap::Error {
     let typed = match refused.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(typed)) if refused.kind() == ErrorKind::UnknownArgument => typed,
         _ => return refused,
     };
-    let command = { line }.find(|word| ["produce", "perf", "verify"].contains(&word.as_str()));
+    let command = line.find(|word| ["produce", "perf", "verify"].contains(&word.as_str()));
     let name = typed.split('=').next().unwrap_or(typed);
     if let Some(here) = called_here(&command.unwrap_or_default(), name) {
         let tip = StyledStr::from(format!("here it is {here}"));
