@@ -445,6 +445,8 @@ impl<'a, D: Disk, T> Applying<'a, D, T> {
             CreateError::Unavailable { .. } => {
                 logs.delete_unserved(name, |id| id.is_some_and(was_deleted), now)
             }
+            // It is deleted already, and keeps its name until there is room for another; for good
+            // if its directory has failed since.
             CreateError::NameTaken { .. } => Err(DeleteError::Offline),
             _ => return false,
         };
