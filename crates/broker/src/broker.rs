@@ -27,7 +27,6 @@ use tokio::task::JoinHandle;
 use tracing::{error, info, warn};
 
 use self::connections::Connections;
-use self::descriptors::Descriptors;
 use self::health::Health;
 use self::storage::{EventReceiver, Storage};
 use crate::handlers::Handlers;
@@ -289,12 +288,8 @@ fn replicas<N, D: Disk, C: Clock, T>(
     storage: &Storage<D>,
     image: &MetadataImage,
 ) -> ReplicaManager<D, T> {
-    let files_in_answer_max = machine.open_files_max.map_or(usize::MAX, |max| {
-        Descriptors::new(max).files_in_answer_max()
-    });
     let options = ReplicaOptions {
         lag_max: settings.replication.lag_max,
-        files_in_answer_max,
         has_lost_directory: storage.has_lost_directory(settings.node_id, image),
         ..ReplicaOptions::new(settings.node_id)
     };

@@ -1,12 +1,13 @@
 //! [`FileRange`]: bytes that are still in a file.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
 use crate::disk::unexpected_end;
-use crate::{DiskError, DiskFile};
+use crate::{DiskError, DiskErrorKind, DiskFile};
 
 /// Gets to know that a range could not be read. Whoever makes ranges learns so of a disk that
 /// fails while others read.
@@ -16,14 +17,25 @@ pub trait RangeWatcher: Send + Sync {
     fn range_not_read(&self, error: &DiskError);
 }
 
-/// A stretch of a file, handed on in place of the bytes. It keeps its file open, whatever
-/// becomes of the name meanwhile.
+/// Has a file that need not be open all the time.
+pub trait FileSource<F>: Send + Sync {
+    /// The file, opened if it is not.
+    ///
+    /// # Errors
+    /// As [`Disk::open`](crate::Disk::open); `NotFound` also where another file has its name by now.
+    fn file(&self) -> Result<F, DiskError>;
+
+    /// Where it is, or was.
+    fn path(&self) -> PathBuf;
+}
+
+/// A stretch of a file, handed on in place of the bytes.
 ///
-/// The log makes them; the network sends them, from the file or by way of memory.
-#[derive(Clone)]
+/// The log makes them, and the network sends them, by way of memory. Until then the file of a
+/// [source](FileRange::of) may be closed and opened again, so that those who are slow to take what they
+/// asked for keep no descriptor from others.
 pub struct FileRange<F> {
-    /// The file.
-    pub file: F,
+    file: Held<F>,
     /// Where in the file the range begins, in bytes.
     pub position: u64,
     /// Bytes in the range.
@@ -31,9 +43,37 @@ pub struct FileRange<F> {
     watcher: Option<Arc<dyn RangeWatcher>>,
 }
 
+enum Held<F> {
+    Open(F),
+    Source(Arc<dyn FileSource<F>>),
+}
+
+impl<F: Clone> Clone for FileRange<F> {
+    fn clone(&self) -> Self {
+        Self {
+            file: match &self.file {
+                Held::Open(file) => Held::Open(file.clone()),
+                Held::Source(source) => Held::Source(source.clone()),
+            },
+            watcher: self.watcher.clone(),
+            ..*self
+        }
+    }
+}
+
 impl<F> FileRange<F> {
-    /// So many bytes of a file, from a position on.
+    /// So many bytes of a file, from a position on. It keeps the file open, whatever becomes of the name
+    /// meanwhile.
     pub const fn new(file: F, position: u64, len: usize) -> Self {
+        Self::within(Held::Open(file), position, len)
+    }
+
+    /// So many bytes of a file that is opened to read them, from a position on.
+    pub fn of(source: Arc<dyn FileSource<F>>, position: u64, len: usize) -> Self {
+        Self::within(Held::Source(source), position, len)
+    }
+
+    const fn within(file: Held<F>, position: u64, len: usize) -> Self {
         Self {
             file,
             position,
@@ -69,11 +109,13 @@ impl<F: DiskFile> FileRange<F> {
     /// Reads the whole range into memory. Blocks.
     ///
     /// # Errors
-    /// `UnexpectedEnd` where the file has become shorter; otherwise as [`DiskFile::read_at`].
+    /// `UnexpectedEnd` where the file has become shorter, those of a [`FileSource`]; otherwise as
+    /// [`DiskFile::read_at`].
     pub fn read(&self) -> Result<Bytes, DiskError> {
-        let read = self.file.read_bytes_at(self.position, self.len);
+        let file = self.file()?;
+        let read = file.read_bytes_at(self.position, self.len);
         self.or_told(match read {
-            Ok(bytes) if bytes.len() < self.len => Err(unexpected_end(self.file.path())),
+            Ok(bytes) if bytes.len() < self.len => Err(unexpected_end(file.path())),
             read => read,
         })
     }
@@ -85,11 +127,25 @@ impl<F: DiskFile> FileRange<F> {
     /// As [`FileRange::read`].
     pub fn read_front(&self, buffer: &mut [u8]) -> Result<usize, DiskError> {
         let wanted = buffer.len().min(self.len);
-        let read = self
-            .file
-            .read_exact_at(&mut buffer[..wanted], self.position);
+        let file = self.file()?;
+        let read = file.read_exact_at(&mut buffer[..wanted], self.position);
         self.or_told(read)?;
         Ok(wanted)
+    }
+
+    /// The file, for those who send from it.
+    ///
+    /// # Errors
+    /// Those of a [`FileSource`].
+    pub fn file(&self) -> Result<F, DiskError> {
+        match &self.file {
+            Held::Open(file) => Ok(file.clone()),
+            Held::Source(source) => match source.file() {
+                // It was deleted since, which is no fault of the disk.
+                Err(error) if error.kind() == DiskErrorKind::NotFound => Err(error),
+                opened => self.or_told(opened),
+            },
+        }
     }
 
     /// Passes a result on; of an error the watcher gets to know.
@@ -103,8 +159,12 @@ impl<F: DiskFile> FileRange<F> {
 
 impl<F: DiskFile> fmt::Debug for FileRange<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = match &self.file {
+            Held::Open(file) => file.path().to_owned(),
+            Held::Source(source) => source.path(),
+        };
         f.debug_struct("FileRange")
-            .field("path", &self.file.path())
+            .field("path", &path)
             .field("position", &self.position)
             .field("len", &self.len)
             .finish_non_exhaustive()
@@ -156,5 +216,40 @@ mod tests {
         // Without a watcher nobody is told.
         FileRange::new(file, 2, 9).read().unwrap_err();
         assert_eq!(told.0.lock().len(), 3);
+    }
+
+    /// Opens its file each time, and cannot once it is gone.
+    struct Opens(SimDisk);
+
+    impl FileSource<crate::sim::SimFile> for Opens {
+        fn file(&self) -> Result<crate::sim::SimFile, DiskError> {
+            self.0.open(&self.path(), OpenMode::Read)
+        }
+
+        fn path(&self) -> PathBuf {
+            "/file".into()
+        }
+    }
+
+    #[test]
+    fn a_range_of_a_source_keeps_nothing_open_and_tells_of_no_file_that_is_gone() {
+        let disk = SimDisk::new(0);
+        let file = disk.open(Path::new("/file"), OpenMode::CreateNew).unwrap();
+        file.write_all_at(b"0123456789", 0).unwrap();
+        drop(file);
+        let told = Arc::new(Told::default());
+        let mut range = FileRange::of(Arc::new(Opens(disk.clone())), 2, 8);
+        range = range.watched_by(Some(told.clone()));
+        range.advance(1);
+        assert_eq!(range.clone().read().unwrap()[..], *b"3456789");
+        assert_eq!(disk.open_files(), 0);
+        disk.set_open_files_max(Some(0));
+        range.read_front(&mut [0; 3]).unwrap_err();
+        assert_eq!(*told.0.lock(), [DiskErrorKind::TooManyFiles]);
+        disk.set_open_files_max(None);
+        disk.remove_file(Path::new("/file")).unwrap();
+        let gone = range.read_front(&mut [0; 3]).unwrap_err();
+        assert_eq!(gone.kind(), DiskErrorKind::NotFound);
+        assert_eq!(told.0.lock().len(), 1);
     }
 }

@@ -23,7 +23,7 @@ pub mod testing;
 pub use clock::{Clock, SystemClock};
 pub use disk::{Allocated, Disk, DiskFile, Entry, FileKind, Metadata, OpenMode, Space};
 pub use disk_error::{DiskError, DiskErrorKind, DiskOperation};
-pub use file_range::{FileRange, RangeWatcher};
+pub use file_range::{FileRange, FileSource, RangeWatcher};
 pub use net::{ListenOptions, Listener, Net, SocketOptions};
 pub use net_error::{NetError, NetErrorKind, NetOperation};
 pub use real_disk::{RealDisk, RealFile, RealLock};

@@ -46,7 +46,8 @@ fn fill(directory: &Path) -> Log<RealDisk> {
 
 /// Sends a range to a socket, and takes it out at the other end.
 fn send(range: &FileRange<RealFile>, out: &UnixStream) {
-    let file = range.file.descriptor().expect("a real file has one");
+    let file = range.file().expect("it is there");
+    let file = file.descriptor().expect("a real file has one");
     let (mut position, mut left) = (range.position, range.len);
     while left > 0 {
         let sent = rustix::fs::sendfile(out, file.as_fd(), Some(&mut position), left);
@@ -89,12 +90,13 @@ fn read(criterion: &mut Criterion) {
         group.bench_function(BenchmarkId::new("sendfile", size), |bencher| {
             let range = reader.read(Offset::ZERO, limit, Isolation::LogEnd);
             let range = range.expect("it is there").range.expect("and long");
+            let file = range.file().expect("it is there");
             let batch_len = log.size() / BATCHES.unsigned_abs();
             let mut offsets = offsets();
             bencher.iter(|| {
                 let from = offsets.next().expect("there is no end");
                 let position = from.get().unsigned_abs() * batch_len;
-                let range = FileRange::new(range.file.clone(), position, range.len);
+                let range = FileRange::new(file.clone(), position, range.len);
                 send(&range, &out);
             });
         });

@@ -132,6 +132,7 @@ impl<D: Disk> Log<D> {
             self.directory.clone_from(&renamed);
             // Readers must not open what comes to have the old name.
             for segment in self.shared.segments.write().values_mut() {
+                segment.give_up_name();
                 *segment = Arc::new(segment.moved_to(renamed.clone()));
             }
             // So that a process without descriptors has one to make the name durable by.

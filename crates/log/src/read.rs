@@ -266,8 +266,7 @@ impl<D: Disk> LogReader<D> {
                 0
             };
             let len = limit.bytes_max.max(least).min(end - first.position);
-            let file = held.file().map_err(SegmentError::from)?;
-            let range = FileRange::new(file, u64::from(first.position), len as usize)
+            let range = FileRange::of(held, u64::from(first.position), len as usize)
                 .watched_by(self.shared.watcher.get().cloned());
             return Ok(Read {
                 range: Some(range).filter(|range| !range.is_empty()),

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use klamm_io::{Disk, DiskError, DiskErrorKind, DiskFile, OpenMode};
+use klamm_io::{Disk, DiskError, DiskErrorKind, DiskFile, DiskOperation, FileSource, OpenMode};
 use klamm_primitives::Offset;
 use klamm_records::NO_TIMESTAMP;
 use parking_lot::Mutex;
@@ -78,6 +78,8 @@ pub(crate) struct Segment<D: Disk> {
     /// Whether the files have the names of such that wait to be removed. Changed while `indexes` and
     /// the file are held, so that nothing is opened under a name that is another segment's by now.
     is_retired: AtomicBool,
+    /// Whether its names may be another's by now. Changed while the file is held.
+    is_gone: AtomicBool,
 }
 
 impl<D: Disk> Segment<D> {
@@ -92,6 +94,7 @@ impl<D: Disk> Segment<D> {
             marks: Marks::default(),
             largest: Mutex::new(None),
             is_retired: AtomicBool::new(false),
+            is_gone: AtomicBool::new(false),
         }
     }
 
@@ -158,6 +161,7 @@ impl<D: Disk> Segment<D> {
         let fresh = self.moved_to(self.home.directory.clone());
         *fresh.indexes.lock() = open.and_then(|open| open.if_needed(self.size() == 0));
         *fresh.largest.lock() = *self.largest.lock();
+        self.give_up_name();
         fresh
     }
 
@@ -226,7 +230,18 @@ impl<D: Disk> Segment<D> {
 
     fn open(&self) -> Result<D::File, DiskError> {
         let path = self.path(FileContent::Log);
+        if self.is_gone.load(Ordering::Acquire) {
+            let source = std::io::ErrorKind::NotFound.into();
+            return Err(DiskError::new(DiskOperation::Open, &path, source));
+        }
         self.home.disk.open(&path, OpenMode::ReadWrite)
+    }
+
+    /// Says that the name of the file may soon be another's: nobody opens it any more. Whoever has it
+    /// open reads on.
+    pub(crate) fn give_up_name(&self) {
+        let give_up = || self.is_gone.store(true, Ordering::Release);
+        self.held().exclusively(give_up);
     }
 
     /// The file of batches, for reading, and not kept open.
@@ -447,6 +462,7 @@ impl<D: Disk> Segment<D> {
 
     /// Removes the files at once.
     pub(crate) fn remove(&self) -> Result<(), DiskError> {
+        self.give_up_name();
         for content in FileContent::OF_A_SEGMENT {
             self.remove_file(&self.path(content))?;
         }
@@ -458,6 +474,16 @@ impl<D: Disk> Segment<D> {
             Err(error) if error.kind() != DiskErrorKind::NotFound => Err(error),
             _ => Ok(()),
         }
+    }
+}
+
+impl<D: Disk> FileSource<D::File> for Segment<D> {
+    fn file(&self) -> Result<D::File, DiskError> {
+        Self::file(self)
+    }
+
+    fn path(&self) -> PathBuf {
+        Self::path(self, FileContent::Log)
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use klamm_io::{Clock, DiskFile, RealDisk, SystemClock};
+use klamm_io::{Clock, RealDisk, SystemClock};
 use klamm_log::{
     CleanupPolicy, Depth, Isolation, LogConfig, LogManager, ManagerOptions, Now, Opened, Owner,
     PartitionLog, ReadLimit, Wiring, check,
@@ -132,7 +132,7 @@ fn batches(log: &PartitionLog<RealDisk>) -> Vec<RecordBatch> {
     let mut next = reader.offsets().log_start;
     let mut batches: Vec<RecordBatch> = Vec::new();
     while let Some(range) = reader.read(next, WHOLE, Isolation::LogEnd).unwrap().range {
-        let bytes = range.file.read_bytes_at(range.position, range.len).unwrap();
+        let bytes = range.read().unwrap();
         batches.extend(RecordBatches::new(bytes).map(Result::unwrap));
         next = batches
             .last()
@@ -174,7 +174,7 @@ fn check_plain(log: &PartitionLog<RealDisk>, count: i64) {
     for n in (0..count).step_by(7) {
         let read = log.reader().read(Offset::new(n), WHOLE, Isolation::LogEnd);
         let range = read.unwrap().range.unwrap();
-        let bytes = range.file.read_bytes_at(range.position, range.len).unwrap();
+        let bytes = range.read().unwrap();
         let first = RecordBatches::new(bytes).next().unwrap().unwrap();
         let offsets = first.header().base_offset.get()..=first.header().last_offset().get();
         assert!(offsets.contains(&n), "{n} in {offsets:?}");
@@ -233,7 +233,7 @@ fn check_transactions(log: &PartitionLog<RealDisk>, lives: usize) {
     let mut read = read.unwrap();
     while let Some(range) = read.range {
         aborted.extend(read.aborted.unwrap().iter().map(|it| it.first_offset.get()));
-        let bytes = range.file.read_bytes_at(range.position, range.len).unwrap();
+        let bytes = range.read().unwrap();
         let last = RecordBatches::new(bytes).map_while(Result::ok).last();
         let next = last.unwrap().header().next_offset();
         read = log

@@ -10,8 +10,7 @@ use thiserror::Error;
 /// A whole response frame: size, header and body, as [`klamm_wire::encode_response`] makes it,
 /// with ranges of files for the gaps that it leaves.
 ///
-/// The bytes are sent as they are; the file ranges are read when their turn comes, in pieces, and
-/// keep their files open until then.
+/// The bytes are sent as they are; the file ranges are read when their turn comes, in pieces.
 pub struct Response<F> {
     encoded: Encoded,
     files: vec::IntoIter<FileRange<F>>,

@@ -19,7 +19,6 @@ pub struct FetchWait<D: Disk> {
     pub(crate) fetcher: Fetcher,
     pub(crate) min_bytes: u32,
     pub(crate) max_bytes: u32,
-    pub(crate) max_files: usize,
     /// When it came, and until when it waits.
     pub(crate) since: Instant,
     pub(crate) deadline: Option<Instant>,
@@ -54,7 +53,7 @@ impl<D: Disk> FetchWait<D> {
 
     /// Reads anew: what was found before is too old. (PU-059)
     fn read(&mut self) -> Vec<PartitionFetched<D::File>> {
-        let mut budget = ReadBudget::new(self.max_bytes, self.max_files);
+        let mut budget = ReadBudget::new(self.max_bytes);
         let partitions = std::mem::take(&mut self.partitions);
         let read = |it: Waiting<D>| {
             let wanted = Wanted {
@@ -145,7 +144,6 @@ mod tests {
                 fetcher: Fetcher::Consumer,
                 min_bytes: 1,
                 max_bytes: 1,
-                max_files: 1,
                 since: now,
                 deadline: None,
                 partitions: Vec::new(),

@@ -54,10 +54,6 @@ pub struct ReplicaOptions {
     /// A log directory that this broker had is not there. A partition that has been led before and
     /// has no log may have it in that one, so it is offline instead of beginning anew, empty.
     pub has_lost_directory: bool,
-    /// So many partitions have records in the answer to one fetch at most, at least one: each keeps a
-    /// file open until it is sent. The others are there for the next fetch, as they are where the limit
-    /// in bytes is used up.
-    pub files_in_answer_max: usize,
 }
 
 impl ReplicaOptions {
@@ -68,7 +64,6 @@ impl ReplicaOptions {
             lag_max: Duration::from_secs(30),
             hash_seed: 0,
             has_lost_directory: false,
-            files_in_answer_max: usize::MAX,
         }
     }
 }
@@ -101,7 +96,6 @@ pub struct ReplicaManager<D: Disk, T> {
     hosted: ArcSwap<Hosted<D>>,
     image: ArcSwap<MetadataImage>,
     taking: Taking,
-    files_in_answer_max: usize,
     isr_check: Mutex<IsrCheck<D>>,
     parked: Parked<D, T>,
 }
@@ -129,7 +123,6 @@ impl<D: Disk, T> ReplicaManager<D, T> {
             hosted: ArcSwap::default(),
             image: ArcSwap::new(image),
             taking: Taking::new(options.has_lost_directory),
-            files_in_answer_max: options.files_in_answer_max.max(1),
             isr_check: Mutex::new(IsrCheck::new(options.lag_max / 2, now)),
             parked: Parked::new(options.hash_seed, now),
         }

@@ -5,20 +5,18 @@ use klamm_log::ReadLimit;
 
 use crate::fetch_request::FetchedRecords;
 
-/// What is left of the bytes that one answer may hold, and of the files that it may keep open.
+/// What is left of the bytes that one answer may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ReadBudget {
     bytes_left: u32,
-    files_left: usize,
     /// Nothing was found yet: the first batch may be larger than all limits (KIP-74).
     is_first: bool,
 }
 
 impl ReadBudget {
-    pub(crate) const fn new(max_bytes: u32, files_max: usize) -> Self {
+    pub(crate) const fn new(max_bytes: u32) -> Self {
         Self {
             bytes_left: max_bytes,
-            files_left: files_max,
             is_first: true,
         }
     }
@@ -36,7 +34,7 @@ impl ReadBudget {
 
     /// Whether nothing more has room. There is no use in waiting for more, then.
     pub(crate) const fn is_spent(self) -> bool {
-        !self.is_first && (self.bytes_left == 0 || self.files_left == 0)
+        !self.is_first && self.bytes_left == 0
     }
 
     /// Takes off what was found.
@@ -44,7 +42,6 @@ impl ReadBudget {
         if let Some(range) = &found.records {
             let len = u32::try_from(range.len).unwrap_or(u32::MAX);
             self.bytes_left = self.bytes_left.saturating_sub(len);
-            self.files_left -= 1;
             self.is_first = false;
         }
     }

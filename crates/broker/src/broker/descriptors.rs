@@ -36,12 +36,6 @@ impl Descriptors {
         usize::try_from(self.share()).unwrap_or(usize::MAX)
     }
 
-    /// How many of them the answer to one fetch may keep open until it is sent, also when the log has
-    /// closed them for others. A small part, for there is an answer for each connection.
-    pub(super) fn files_in_answer_max(self) -> usize {
-        (self.segment_files_max() / 16).max(1)
-    }
-
     /// Half of what is not set aside. Where that is next to nothing it comes to more than there is,
     /// and the system's refusals are left.
     fn share(self) -> u64 {
@@ -69,8 +63,6 @@ mod tests {
             let descriptors = Descriptors::new(max);
             assert_eq!(descriptors.connections_max(), share, "{max}");
             assert_eq!(descriptors.segment_files_max() as u64, share, "{max}");
-            let of_an_answer = descriptors.files_in_answer_max() as u64;
-            assert_eq!(of_an_answer, (share / 16).max(1), "{max}");
         }
     }
 

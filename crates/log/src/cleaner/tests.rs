@@ -254,11 +254,11 @@ fn lg_213_who_reads_the_old_segment_reads_on() {
     it.put(&[("c", "1")]);
     let reader = it.log.reader();
     let range = fixture::read(&reader, 0, Isolation::LogEnd).range.unwrap();
-    let before = range.file.read_bytes_at(range.position, range.len).unwrap();
+    let before = range.read().unwrap();
     let old = it.log.shared.segment_for(Offset::ZERO);
     let (_, retired) = it.clean_keeping(None);
 
-    let after = range.file.read_bytes_at(range.position, range.len).unwrap();
+    let after = range.read().unwrap();
     assert_eq!(before, after);
     // One that got hold of the segment before finds its way by its own indexes.
     let found = old.find(Offset::new(60)).unwrap().unwrap();

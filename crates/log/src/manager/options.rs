@@ -43,7 +43,7 @@ pub struct ManagerOptions {
     /// So many files of segments are kept open, over all partitions; for each more that is needed
     /// another is closed, the one that was used least of late, once it is synced. `None` is without
     /// bound. Files that are open for a moment come on top: of indexes, snapshots and directories, and
-    /// those that readers were given and have not sent yet.
+    /// those that are just being read.
     pub open_files_max: Option<usize>,
     /// Topics that the cluster has deleted. Of two directories of one partition the one of such a topic
     /// is left out: it was deleted while its log directory was offline, and made anew in another.

@@ -1,6 +1,5 @@
 //! Batches that tell whose they are.
 
-use klamm_io::DiskFile;
 use klamm_log::{Isolation, LogReader, ReadLimit};
 use klamm_primitives::{Offset, ProducerEpoch, ProducerId, Sequence};
 use klamm_records::{
@@ -63,7 +62,7 @@ pub(crate) fn read_all<D: klamm_io::Disk>(reader: &LogReader<D>) -> Vec<Held> {
         let read = reader.read(next, limit, Isolation::LogEnd).unwrap();
         let range = read.range;
         let range = range.unwrap_or_else(|| panic!("nothing at {next} of {offsets:?}"));
-        let bytes = range.file.read_bytes_at(range.position, range.len).unwrap();
+        let bytes = range.read().unwrap();
         let mut batches = RecordBatches::new(bytes);
         let batch = batches.next().unwrap().unwrap();
         assert!(batches.next().is_none(), "one batch was asked for");

@@ -25,7 +25,7 @@ impl<D: Disk, T> ReplicaManager<D, T> {
     ) -> (FetchOutcome<D::File, FetchWait<D>>, FollowUp) {
         let hosted = self.hosted.load();
         let mut then = FollowUp::default();
-        let mut budget = ReadBudget::new(request.max_bytes, self.files_in_answer_max);
+        let mut budget = ReadBudget::new(request.max_bytes);
         let mut results = Vec::with_capacity(request.partitions.len());
         let mut seen = Vec::with_capacity(request.partitions.len());
         let mut bytes = 0_u64;
@@ -77,7 +77,6 @@ impl<D: Disk, T> ReplicaManager<D, T> {
             fetcher: request.fetcher,
             min_bytes: request.min_bytes,
             max_bytes: request.max_bytes,
-            max_files: self.files_in_answer_max,
             since: now,
             deadline: now.checked_add(request.max_wait),
             partitions: waiting

@@ -1,17 +1,15 @@
 //! What a fetch finds, and how limits are used up.
 
-use klamm_io::sim::SimDisk;
 use klamm_primitives::{ProducerEpoch, ProducerId};
 use klamm_records::{BatchOptions, EndMarker, Outcome};
 use klamm_replica::{
     AppendEntry, AppendRequest, FetchError, FetchPartition, FetchRequest, Fetcher, NotServed,
-    Origin, ReplicaOptions,
+    Origin,
 };
 
 use crate::support::{
-    Bed, Fetched, LOCAL, Placed, append_request, appended, batch, broker, epoch, fetch_request,
-    fetched, follower, from_follower, idempotent, offset, offsets_in, partition, patient, records,
-    secs, sized, wanted,
+    Bed, Placed, append_request, appended, batch, epoch, fetch_request, fetched, follower,
+    from_follower, idempotent, offset, offsets_in, partition, patient, records, sized, wanted,
 };
 
 fn marker(producer: i64, outcome: Outcome) -> AppendRequest {
@@ -189,36 +187,6 @@ fn re_079_the_total_is_used_up_in_the_given_order() {
     assert_eq!(len(one, names), [one, 0, 0]);
     // Not even a part of a batch.
     assert_eq!(len(3 * one + one / 2, names), [3 * one, 0, 0]);
-}
-
-/// Each keeps a file open until it is sent. What an answer has no file left for is there for the next.
-#[test]
-fn so_many_partitions_have_records_in_an_answer_as_it_may_keep_files() {
-    let options = ReplicaOptions {
-        files_in_answer_max: 2,
-        ..ReplicaOptions::new(broker(LOCAL))
-    };
-    let bed = Bed::with(&options, SimDisk::new(0), &["/data"]);
-    let names = ["empty-0", "a-0", "b-0", "c-0"];
-    for name in names {
-        bed.place(name, &Placed::on(&[1]));
-    }
-    let all = || names.iter().map(|name| wanted(name, 0)).collect();
-    let waits = patient(Fetcher::Consumer, 1 << 16, all());
-    assert!(bed.fetch(waits, 1).0.is_none());
-    for name in &names[1..] {
-        bed.append_one(1, name, records(1)).unwrap();
-    }
-    let found = |results: Vec<Fetched>| {
-        let offsets = results.iter().map(|it| offsets_in(it.as_ref().unwrap()));
-        offsets.map(|it| it.len()).collect::<Vec<_>>()
-    };
-    let request = fetch_request(Fetcher::Consumer, all());
-    let at_once = bed.fetch(request, 0).0.unwrap();
-    let at_once = at_once.into_iter().map(|it| it.result).collect();
-    assert_eq!(found(at_once), [0, 1, 1, 0]);
-    let (_, waited) = fetched(bed.pass(secs(10)));
-    assert_eq!(found(waited), [0, 1, 1, 0]);
 }
 
 /// Covers B3.3, C107.

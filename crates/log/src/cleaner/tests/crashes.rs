@@ -47,7 +47,7 @@ fn seen(it: &Fixture) -> Seen {
             break;
         };
         aborted.extend(read.aborted.unwrap().iter().map(|it| it.first_offset.get()));
-        let bytes = klamm_io::DiskFile::read_bytes_at(&range.file, range.position, range.len);
+        let bytes = range.read();
         for batch in klamm_records::RecordBatches::new(bytes.unwrap()) {
             next = batch.unwrap().header().next_offset().get();
         }

@@ -216,7 +216,7 @@ impl Fixture {
             let Some(range) = read.range else {
                 break;
             };
-            let bytes = range.file.read_bytes_at(range.position, range.len).unwrap();
+            let bytes = range.read().unwrap();
             for batch in RecordBatches::new(bytes) {
                 let batch = batch.unwrap();
                 batch.check_crc().unwrap();

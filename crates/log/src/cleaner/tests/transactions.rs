@@ -255,7 +255,7 @@ fn read_committed(reader: &crate::LogReader<klamm_io::sim::SimDisk>) {
         let read = read(reader, next, Isolation::Committed);
         let aborted = read.aborted.unwrap();
         let range = read.range.unwrap();
-        let bytes = klamm_io::DiskFile::read_bytes_at(&range.file, range.position, range.len);
+        let bytes = range.read();
         for batch in klamm_records::RecordBatches::new(bytes.unwrap()) {
             let batch = batch.unwrap();
             let header = batch.header();
