@@ -35,12 +35,15 @@ pub struct Cut {
 pub struct Saved {
     /// Where they are. The file begins where the log broke off, or is a segment's whole.
     pub path: PathBuf,
-    /// How many.
+    /// How many were found.
     pub batches: u64,
-    /// The first offset of the first one.
+    /// The first offset of the first one; [`Offset::UNKNOWN`] if none was found.
     pub first_offset: Offset,
-    /// The last offset of the last one.
+    /// The last offset of the last one; [`Offset::UNKNOWN`] if none was found.
     pub last_offset: Offset,
+    /// Whether there are no others. Where too much looks like batches to check all of it, the search is
+    /// given up, and what was not looked at may hold some.
+    pub is_all: bool,
 }
 
 /// A segment that is as it should be now.

@@ -296,15 +296,24 @@ impl<D: Disk> Recovery<'_, D> {
             batches,
             first_offset,
             last_offset,
+            is_all,
             ..
         } = *found;
-        error!(path = %path.display(), saved = %saved.display(), batches, %first_offset, %last_offset,
-            "good batches lie behind damage, the log goes on without them and a file keeps them");
+        if is_all {
+            error!(path = %path.display(), saved = %saved.display(), batches, %first_offset,
+                %last_offset,
+                "good batches lie behind damage, the log goes on without them and a file keeps them");
+        } else {
+            error!(path = %path.display(), saved = %saved.display(), batches, %first_offset,
+                %last_offset,
+                "good batches may lie behind damage, the log goes on without them and a file keeps all of it");
+        }
         self.opening.saved.push(Saved {
             path: saved,
             batches,
             first_offset,
             last_offset,
+            is_all,
         });
     }
 
