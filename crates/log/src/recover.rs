@@ -78,14 +78,10 @@ pub(crate) enum DamageKind {
 pub(crate) struct Trust<'a> {
     /// The least offset that may stand in it.
     pub(crate) expected: Offset,
-    /// The recovery point: everything below was durable.
-    pub(crate) durable: Offset,
     /// The log start offset: the epochs of what lies before it count no more.
     pub(crate) log_start: Offset,
-    /// The leader epochs as they were on disk, which may know of epochs that began before their
-    /// first record, and of some that have none.
-    pub(crate) epochs: &'a LeaderEpochs,
-    /// What would contradict an offset that is too high.
+    /// What would contradict an offset that is too high. Everything below its recovery point was durable;
+    /// its leader epochs may have begun before their first record, or have none.
     pub(crate) witnesses: Witnesses<'a>,
 }
 
@@ -120,7 +116,7 @@ pub(crate) fn recover<D: Disk>(
         indexer.add(segment, config.index_interval_bytes, &batch.indexed())?;
         if is_sound {
             if batch.last_offset >= trust.log_start {
-                note_epoch(epochs, trust.epochs, end_offset, &batch);
+                note_epoch(epochs, trust.witnesses.epochs, end_offset, &batch);
             }
             note_producers(segment, producers, &batch)?;
         }
@@ -179,7 +175,7 @@ fn next_good<F: DiskFile, D: Disk<File = F>>(
     }
     let is_sound = match scan.check_crc(&batch) {
         Ok(()) => true,
-        Err(error @ ScanError::Damaged { .. }) if last < trust.durable => {
+        Err(error @ ScanError::Damaged { .. }) if last < trust.witnesses.recovery_point => {
             warn!(%error, %first, %last, "records below the recovery point are damaged");
             false
         }

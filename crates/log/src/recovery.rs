@@ -88,9 +88,7 @@ impl<D: Disk> Recovery<'_, D> {
             next = self.follower_of(base_offset);
             let trust = Trust {
                 expected: end.offset,
-                durable: self.durable(),
                 log_start: self.options.log_start,
-                epochs: &former_epochs,
                 witnesses: Witnesses {
                     follower: next,
                     epochs: &former_epochs,
