@@ -128,6 +128,23 @@ pub enum OpenError {
     Stopped,
 }
 
+/// What is told while a log is opened.
+#[derive(Clone, Copy)]
+pub(crate) struct Listening<'a> {
+    /// A log that was closed well is about to be changed beyond what the next opening would do again.
+    pub(crate) changes: &'a dyn Fn(),
+    /// A segment was read through; the opening may be ended there ([`OpenError::Stopped`]).
+    pub(crate) recovered: &'a dyn Fn() -> ControlFlow<()>,
+}
+
+impl Listening<'static> {
+    /// Nobody wants to know.
+    pub(crate) const NOBODY: Self = Self {
+        changes: &|| (),
+        recovered: &|| ControlFlow::Continue(()),
+    };
+}
+
 impl From<IndexError> for OpenError {
     fn from(error: IndexError) -> Self {
         Self::Segment(error.into())
@@ -158,25 +175,19 @@ impl<D: Disk> Log<D> {
         config: LogConfig,
         options: &OpenOptions,
     ) -> Result<(Self, Opening), OpenError> {
-        let go_on = || ControlFlow::Continue(());
         let open_files = OpenFiles::new(None);
-        let unheard = || ();
-        Self::open_telling(
-            disk, open_files, directory, config, options, &unheard, &go_on,
-        )
+        let nobody = Listening::NOBODY;
+        Self::open_telling(disk, open_files, directory, config, options, nobody)
     }
 
-    /// As [`Log::open`], with segments among those `open_files`; `changes` is called before a log that
-    /// was closed well is changed beyond what the next opening would do again, `recovered` after each
-    /// segment that was read through, which may end it there ([`OpenError::Stopped`]).
+    /// As [`Log::open`], with segments among those `open_files`.
     pub(crate) fn open_telling(
         disk: D,
         open_files: Arc<OpenFiles<D::File>>,
         directory: PathBuf,
         config: LogConfig,
         options: &OpenOptions,
-        changes: &dyn Fn(),
-        recovered: &dyn Fn() -> ControlFlow<()>,
+        listening: Listening<'_>,
     ) -> Result<(Self, Opening), OpenError> {
         let names = match list(&disk, &directory) {
             Err(error) if error.kind() == DiskErrorKind::NotFound => {
@@ -195,8 +206,8 @@ impl<D: Disk> Log<D> {
             opening: Opening::default(),
             created_segment: false,
         };
-        opener.clear_left_overs(changes)?;
-        let log = opener.open(changes, recovered)?;
+        opener.clear_left_overs(listening.changes)?;
+        let log = opener.open(listening)?;
         Ok((log, opener.opening))
     }
 }
@@ -316,18 +327,14 @@ impl<D: Disk> Opener<D> {
         fits.ok_or_else(|| OpenError::TooLarge { path: path(), len })
     }
 
-    fn open(
-        &mut self,
-        changes: &dyn Fn(),
-        recovered: &dyn Fn() -> ControlFlow<()>,
-    ) -> Result<Log<D>, OpenError> {
+    fn open(&mut self, listening: Listening<'_>) -> Result<Log<D>, OpenError> {
         let mut segments = self.segments()?;
         let (epochs_on_disk, mut epochs) = self.epochs(&segments)?;
         let names = self.names.iter().copied();
         let mut snapshots = SnapshotFiles::new(self.disk.clone(), self.directory.clone(), names);
 
         let damaged = self.damaged_transaction_index()?;
-        let clean_end = self.clean_end(damaged.is_none(), &segments, changes)?;
+        let clean_end = self.clean_end(damaged.is_none(), &segments, listening.changes)?;
         let (mut log_end, mut known) = if let Some(log_end) = clean_end {
             (log_end, None)
         } else {
@@ -344,7 +351,7 @@ impl<D: Disk> Opener<D> {
                 epochs: &mut epochs,
                 snapshots: &mut snapshots,
             };
-            let (log_end, producers) = recovery.run(recovered)?;
+            let (log_end, producers) = recovery.run(listening.recovered)?;
             (log_end, Some(producers))
         };
         let was_recovered = known.is_some();

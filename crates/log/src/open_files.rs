@@ -2,7 +2,7 @@
 //!
 //! A file is opened when it is first needed, and stays open for the next time. Once there are as
 //! many as there may be, another one is closed for each that is opened: one that has not been
-//! used since it was last passed over, the oldest first. Readers that were given a file before
+//! used since it was last passed over, the oldest first, and none that wants a sync before all others. Readers that were given a file before
 //! keep it until they are done.
 //!
 //! A file that was written to is synced before it is closed, whoever waits for that: an error of
@@ -15,6 +15,9 @@ use std::sync::{Arc, Weak};
 
 use klamm_io::{DiskError, DiskFile, DiskOperation};
 use parking_lot::{MappedRwLockReadGuard, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// So many entries of files that are gone are worth looking for.
+const GONE_MIN: usize = 64;
 
 /// The files of segments that are open, of all logs that share this.
 pub(crate) struct OpenFiles<F> {
@@ -34,7 +37,6 @@ pub(crate) struct HeldFile<F> {
     file: RwLock<Option<F>>,
     /// Since it was passed over last.
     was_used: AtomicBool,
-    stays_open: AtomicBool,
     /// Counts the writes that have ended, well or not.
     writes: AtomicU64,
     /// How many of them the last sync has made durable. Held during a sync: the system tells a failure
@@ -47,9 +49,9 @@ pub(crate) struct HeldFile<F> {
 /// What came of closing a file.
 enum Closed {
     Done,
-    /// Somebody uses it. It may be closed later.
+    /// Somebody uses it, or it wants a sync. It may be closed later.
     NotNow,
-    /// It was closed before, or must stay open.
+    /// It is not open, or what it holds was lost in a sync.
     Never,
 }
 
@@ -71,44 +73,55 @@ impl<F: DiskFile> OpenFiles<F> {
             book: self.clone(),
             file: RwLock::new(None),
             was_used: AtomicBool::new(false),
-            stays_open: AtomicBool::new(false),
             writes: AtomicU64::new(0),
             synced: Mutex::default(),
             has_failed: AtomicBool::new(false),
         })
     }
 
-    /// Closes files until one more may be opened, or until all that are left are in use or must stay
-    /// open. Then there will be more than there may be, for nobody is refused a file here.
+    /// Closes files until one more may be opened, or until all that are left are in use. Then there will
+    /// be more than there may be, for nobody is refused a file here.
     fn make_room(&self) {
         let Some(max) = self.max else { return };
         while self.count.load(Ordering::Acquire) >= max && self.close_one() {}
     }
 
-    /// Closes one that can be. Blocks for a sync of it.
+    /// Closes one that can be: if need be, after a sync of it, for which this blocks.
     fn close_one(&self) -> bool {
-        // Once to pass over those that were used, and once more.
-        let mut left = 2 * self.queue.lock().len();
-        while left > 0 {
-            left -= 1;
-            let Some(next) = self.queue.lock().pop_front() else {
-                return false;
-            };
-            let Some(held) = next.upgrade() else { continue };
-            match held.close() {
-                Closed::Done => return true,
-                Closed::NotNow => self.queue.lock().push_back(next),
-                Closed::Never => {}
-            }
+        // Those that were used are passed over once, and those that want a sync until no other is left:
+        // to open a file again costs next to nothing beside a sync.
+        [false, false, true].into_iter().any(|may_sync| {
+            let waiting = self.queue.lock().len();
+            (0..waiting).any(|_| self.close_next(may_sync))
+        })
+    }
+
+    /// Closes the one to be looked at next, if it can be.
+    fn close_next(&self, may_sync: bool) -> bool {
+        let Some(next) = self.queue.lock().pop_front() else {
+            return false;
+        };
+        let Some(held) = next.upgrade() else {
+            return false;
+        };
+        let closed = held.close(may_sync);
+        if let Closed::NotNow = closed {
+            self.queue.lock().push_back(next);
         }
-        false
+        matches!(closed, Closed::Done)
     }
 
     /// Counts a file that was opened.
     fn opened(&self, held: &Arc<HeldFile<F>>) {
-        self.count.fetch_add(1, Ordering::AcqRel);
-        if self.max.is_some() {
-            self.queue.lock().push_back(Arc::downgrade(held));
+        let count = self.count.fetch_add(1, Ordering::AcqRel) + 1;
+        if self.max.is_none() {
+            return;
+        }
+        let mut queue = self.queue.lock();
+        queue.push_back(Arc::downgrade(held));
+        // Segments that are gone leave theirs here until it is looked at, which may be never.
+        if queue.len() > 2 * count.max(GONE_MIN) {
+            queue.retain(|it| it.strong_count() > 0);
         }
     }
 }
@@ -143,7 +156,7 @@ impl<F: DiskFile> HeldFile<F> {
         write: impl FnOnce(&F) -> Result<T, DiskError>,
     ) -> Result<T, DiskError> {
         let file = self.opened(open)?;
-        if self.has_failed.load(Ordering::Acquire) {
+        if self.has_failed() {
             return Err(failed_before(file.path()));
         }
         let written = write(&file);
@@ -173,15 +186,21 @@ impl<F: DiskFile> HeldFile<F> {
         Ok(if_open(file).expect("it was opened above, and is held since"))
     }
 
-    /// Sees to it that the file is not closed any more, for as long as this is.
-    pub(crate) fn keep_open(&self) {
-        self.stays_open.store(true, Ordering::Release);
+    /// Acts while nobody opens the file or closes it, writes to it, or finds it open.
+    pub(crate) fn exclusively<T>(&self, act: impl FnOnce() -> T) -> T {
+        let _file = self.file.write();
+        act()
+    }
+
+    /// Whether a sync has failed, so that nobody knows what is durable.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.has_failed.load(Ordering::Acquire)
     }
 
     /// Whether something was written that no sync has made durable.
     pub(crate) fn owes_sync(&self) -> bool {
         let synced = self.synced.lock();
-        self.has_failed.load(Ordering::Acquire) || self.writes.load(Ordering::Acquire) != *synced
+        self.writes.load(Ordering::Acquire) != *synced
     }
 
     /// Makes durable what was written before. Says whether there was anything to do it by: a file
@@ -199,7 +218,7 @@ impl<F: DiskFile> HeldFile<F> {
     }
 
     fn sync_by(&self, synced: &mut u64, file: &F) -> Result<(), DiskError> {
-        if self.has_failed.load(Ordering::Acquire) {
+        if self.has_failed() {
             return Err(failed_before(file.path()));
         }
         let writes = self.writes.load(Ordering::Acquire);
@@ -213,7 +232,7 @@ impl<F: DiskFile> HeldFile<F> {
     }
 
     /// Closes it, unless it is in use. Waits for nobody who may wait for the caller.
-    fn close(&self) -> Closed {
+    fn close(&self, may_sync: bool) -> Closed {
         if self.was_used.swap(false, Ordering::Relaxed) {
             return Closed::NotNow;
         }
@@ -228,6 +247,9 @@ impl<F: DiskFile> HeldFile<F> {
             return Closed::Never;
         };
         let is_dirty = self.writes.load(Ordering::Acquire) != *synced;
+        if is_dirty && !may_sync {
+            return Closed::NotNow;
+        }
         if is_dirty && self.sync_by(&mut synced, &file).is_err() {
             // Its log hears of it at its next write or sync.
             return Closed::Never;
@@ -235,9 +257,6 @@ impl<F: DiskFile> HeldFile<F> {
         let Some(mut slot) = self.file.try_write() else {
             return Closed::NotNow;
         };
-        if self.stays_open.load(Ordering::Acquire) {
-            return Closed::Never;
-        }
         if self.writes.load(Ordering::Acquire) != *synced {
             return Closed::NotNow;
         }
@@ -259,7 +278,8 @@ fn if_open<F>(file: RwLockReadGuard<'_, Option<F>>) -> Option<MappedRwLockReadGu
     RwLockReadGuard::try_map(file, Option::as_ref).ok()
 }
 
-fn failed_before(path: &Path) -> DiskError {
+/// What a sync did not make durable no later one will.
+pub(crate) fn failed_before(path: &Path) -> DiskError {
     let source = std::io::Error::other("an earlier sync of this file has failed");
     DiskError::new(DiskOperation::Sync, path, source)
 }
@@ -306,14 +326,42 @@ mod tests {
         get(1);
         get(4);
         assert_eq!(open(), [1, 3, 4]);
-        held[3].keep_open();
-        for index in [5, 0, 2, 5, 0, 2] {
-            get(index);
-        }
-        assert!(held[3].is_open());
         assert_eq!(disk.open_files(), 3);
         drop(held);
         assert_eq!(book.count.load(Ordering::Relaxed), 0);
+    }
+
+    /// A sync would hold up who opens another file.
+    #[test]
+    fn one_that_wants_no_sync_is_closed_before_one_that_does() {
+        let disk = SimDisk::new(1);
+        let book = OpenFiles::new(Some(3));
+        let held = held_files(&disk, &book);
+        let open = |index: usize| disk.open(&path(index), OpenMode::ReadWrite);
+        for index in [0, 1] {
+            let write = |file: &SimFile| file.write_all_at(&[1], 0);
+            held[index].write(|| open(index), write).unwrap();
+        }
+        for index in [2, 3, 4] {
+            held[index].get(|| open(index)).unwrap();
+            assert!(held[0].is_open() && held[1].is_open());
+        }
+        assert_eq!(disk.calls(DiskOperation::Sync), 0);
+        assert_eq!(disk.open_files(), 3);
+    }
+
+    #[test]
+    fn segments_that_are_gone_leave_nothing_behind() {
+        let disk = SimDisk::new(1);
+        let book = OpenFiles::new(Some(1 << 20));
+        let stays = &held_files(&disk, &book)[0];
+        let open = || disk.open(&path(0), OpenMode::ReadWrite);
+        stays.get(open).unwrap();
+        for _ in 0..10_000 {
+            book.closed_file().get(open).unwrap();
+        }
+        assert!(book.queue.lock().len() <= 2 * GONE_MIN + 1);
+        assert!(stays.is_open());
     }
 
     /// Whoever closes a file that others write to and sync at the time has made durable all that was

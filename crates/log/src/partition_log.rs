@@ -1,6 +1,6 @@
 //! [`PartitionLog`]: the log of one partition, as many threads share it.
 
-use std::ops::{ControlFlow, DerefMut};
+use std::ops::DerefMut;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,7 +13,7 @@ use tracing::info;
 use crate::config::LogConfig;
 use crate::directory::LogDirectory;
 use crate::log::Log;
-use crate::open::{OpenError, OpenOptions, Opening};
+use crate::open::{Listening, OpenError, OpenOptions, Opening};
 use crate::partition_metadata;
 use crate::read::LogReader;
 use crate::sync_queue::SyncTurn;
@@ -40,22 +40,18 @@ pub struct PartitionLog<D: Disk> {
 }
 
 impl<D: Disk> LogDirectory<D> {
-    /// Opens the log of a partition whose files are here. `changes` is called before one that was closed
-    /// well is changed beyond what the next opening would do again; `recovered` after each segment that
-    /// was read through, and may end it there.
+    /// Opens the log of a partition whose files are here.
     pub(crate) fn open_log(
         self: &Arc<Self>,
         partition: &TopicPartition,
         config: LogConfig,
         options: &OpenOptions,
-        changes: &dyn Fn(),
-        recovered: &dyn Fn() -> ControlFlow<()>,
+        listening: Listening<'_>,
     ) -> Result<(Arc<PartitionLog<D>>, Opening), OpenError> {
         let (disk, path) = (self.disk().clone(), self.path_of(partition));
         let topic_id = partition_metadata::read(&disk, &path)?;
         let files = self.open_files().clone();
-        let (log, opening) =
-            Log::open_telling(disk, files, path, config, options, changes, recovered)?;
+        let (log, opening) = Log::open_telling(disk, files, path, config, options, listening)?;
         if opening.segments_recovered > 0 {
             let (segments, log_end_offset) = (opening.segments_recovered, log.log_end_offset());
             info!(%partition, segments, %log_end_offset, "log recovered");

@@ -38,13 +38,26 @@ pub struct ReadLimit {
     pub whole_first_batch: bool,
 }
 
+impl ReadLimit {
+    /// Nothing may be found: only offsets and errors are asked for. No file is looked at for it.
+    pub const NOTHING: Self = Self {
+        bytes_max: 0,
+        whole_first_batch: false,
+    };
+
+    fn is_nothing(self) -> bool {
+        self == Self::NOTHING
+    }
+}
+
 /// What a read found.
 #[derive(Debug)]
 pub struct Read<F: DiskFile> {
     /// The batches, as they stand in the file: the first one reaches to the offset asked for and
     /// may begin below it. `None` if there is nothing to read yet.
     pub range: Option<FileRange<F>>,
-    /// Where the range begins, or would.
+    /// Where the range begins, or would; the end of what the reader sees if
+    /// [nothing](ReadLimit::NOTHING) was asked for.
     pub start: Place,
     /// The limit has cut the first batch: the range holds a part of it and nothing else.
     pub first_batch_is_cut: bool,
@@ -198,7 +211,9 @@ impl<D: Disk> LogReader<D> {
             });
         }
         let visible_end = self.visible_end_within(isolation, bounds)?;
-        let mut read = if offset >= visible_end.offset {
+        let mut read = if limit.is_nothing() {
+            nothing(visible_end, bounds)
+        } else if offset >= visible_end.offset {
             let start = if offset == visible_end.offset {
                 visible_end
             } else {

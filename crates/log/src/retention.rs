@@ -163,8 +163,6 @@ impl<D: Disk> Log<D> {
         end: Offset,
     ) -> Result<(), ChangeError> {
         let base_offset = oldest.base_offset();
-        // For those who are reading it, while nothing has happened yet.
-        oldest.hold_open()?;
         // Readers are told first that it is gone.
         self.raise_log_start(end)?;
         self.shared.segments.write().remove(&base_offset);

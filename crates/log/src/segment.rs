@@ -27,7 +27,7 @@ use crate::config::LogConfig;
 use crate::flush::sync_file;
 use crate::index_error::IndexError;
 use crate::names::{FileContent, FileName, Transit};
-use crate::open_files::{HeldFile, OpenFiles};
+use crate::open_files::{HeldFile, OpenFiles, failed_before};
 use crate::scan::{Scan, ScanError};
 use crate::time_index::TimestampOffset;
 use crate::transaction_index::{AbortedTransaction, Search};
@@ -75,8 +75,8 @@ pub(crate) struct Segment<D: Disk> {
     marks: Marks,
     /// The largest timestamp, once it was asked for and the segment is sealed.
     largest: Mutex<Option<TimestampOffset>>,
-    /// Whether the files have the names of such that wait to be removed. Changed while `indexes`
-    /// is held, so that no index is opened under a name that is another segment's by now.
+    /// Whether the files have the names of such that wait to be removed. Changed while `indexes` and
+    /// the file are held, so that nothing is opened under a name that is another segment's by now.
     is_retired: AtomicBool,
 }
 
@@ -135,8 +135,13 @@ impl<D: Disk> Segment<D> {
             marks: self.marks.clone(),
             ..Self::new(home, self.base_offset, self.size())
         };
-        if self.file.get().is_some_and(|file| file.owes_sync()) {
-            moved.marks.owes_log_sync.set(true);
+        if let Some(file) = self.file.get() {
+            if file.owes_sync() {
+                moved.marks.owes_log_sync.set(true);
+            }
+            if file.has_failed() {
+                moved.marks.has_lost_sync.set(true);
+            }
         }
         moved
     }
@@ -338,6 +343,9 @@ impl<D: Disk> Segment<D> {
 
     /// Makes the batches durable that were written before.
     pub(crate) fn sync_log(&self) -> Result<(), DiskError> {
+        if self.marks.has_lost_sync.get() {
+            return Err(failed_before(&self.path(FileContent::Log)));
+        }
         let is_synced = match self.file.get() {
             Some(file) => file.sync()?,
             None => false,
@@ -405,21 +413,22 @@ impl<D: Disk> Segment<D> {
         Ok(())
     }
 
-    /// Opens the file for those who will read on when it has another name, and keeps it open. A file
-    /// that is gone is fine.
-    pub(crate) fn hold_open(&self) -> Result<(), DiskError> {
-        self.held().keep_open();
-        match self.file() {
-            Err(error) if error.kind() != DiskErrorKind::NotFound => Err(error),
-            _ => Ok(()),
+    /// Gives the files the names of such that wait to be removed. Readers that hold the segment
+    /// read on, also when its names are those of another segment by then: nobody opens the file by
+    /// the name that it has lost.
+    pub(crate) fn retire(&self) -> Result<Vec<PathBuf>, DiskError> {
+        let mut indexes = self.indexes.lock();
+        let retired = self.held().exclusively(|| self.rename_to_retired())?;
+        if let Some(open) = indexes.as_mut() {
+            open.offset.set_path(self.path(FileContent::OffsetIndex));
+            open.time.set_path(self.path(FileContent::TimeIndex));
+            let path = self.path(FileContent::TransactionIndex);
+            open.transaction.set_path(path);
         }
+        Ok(retired)
     }
 
-    /// Gives the files the names of such that wait to be removed. Readers that hold the segment
-    /// read on, also when its names are those of another segment by then.
-    pub(crate) fn retire(&self) -> Result<Vec<PathBuf>, DiskError> {
-        self.hold_open()?;
-        let mut indexes = self.indexes.lock();
+    fn rename_to_retired(&self) -> Result<Vec<PathBuf>, DiskError> {
         let mut retired = Vec::new();
         for content in FileContent::OF_A_SEGMENT {
             let name = FileName::new(self.base_offset, content);
@@ -433,12 +442,6 @@ impl<D: Disk> Segment<D> {
             }
         }
         self.is_retired.store(true, Ordering::Release);
-        if let Some(open) = indexes.as_mut() {
-            open.offset.set_path(self.path(FileContent::OffsetIndex));
-            open.time.set_path(self.path(FileContent::TimeIndex));
-            let path = self.path(FileContent::TransactionIndex);
-            open.transaction.set_path(path);
-        }
         Ok(retired)
     }
 

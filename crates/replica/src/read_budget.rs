@@ -25,16 +25,18 @@ impl ReadBudget {
 
     /// How much may be read of the next partition, which has a limit of its own.
     pub(crate) fn limit(self, of_partition: u32) -> ReadLimit {
-        if self.files_left == 0 {
-            return ReadLimit {
-                bytes_max: 0,
-                whole_first_batch: false,
-            };
+        if self.is_spent() {
+            return ReadLimit::NOTHING;
         }
         ReadLimit {
             bytes_max: self.bytes_left.min(of_partition),
             whole_first_batch: self.is_first,
         }
+    }
+
+    /// Whether nothing more has room. There is no use in waiting for more, then.
+    pub(crate) const fn is_spent(self) -> bool {
+        !self.is_first && (self.bytes_left == 0 || self.files_left == 0)
     }
 
     /// Takes off what was found.

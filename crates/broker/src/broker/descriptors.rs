@@ -37,9 +37,9 @@ impl Descriptors {
     }
 
     /// How many of them the answer to one fetch may keep open until it is sent, also when the log has
-    /// closed them for others.
+    /// closed them for others. A small part, for there is an answer for each connection.
     pub(super) fn files_in_answer_max(self) -> usize {
-        (self.segment_files_max() / 4).max(1)
+        (self.segment_files_max() / 16).max(1)
     }
 
     /// Half of what is not set aside. Where that is next to nothing it comes to more than there is,
@@ -70,7 +70,7 @@ mod tests {
             assert_eq!(descriptors.connections_max(), share, "{max}");
             assert_eq!(descriptors.segment_files_max() as u64, share, "{max}");
             let of_an_answer = descriptors.files_in_answer_max() as u64;
-            assert_eq!(of_an_answer, share / 4, "{max}");
+            assert_eq!(of_an_answer, (share / 16).max(1), "{max}");
         }
     }
 

@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use klamm_io::{Disk, DiskError};
+use klamm_io::Disk;
 use tracing::info;
 
 use super::output::{Place, Written};
@@ -62,19 +62,13 @@ pub enum Swapped<D: Disk> {
     Outdated,
 }
 
-/// Opens the files that readers will read on when they have other names.
-fn hold_open<D: Disk>(segments: &[Arc<Segment<D>>]) -> Result<(), DiskError> {
-    segments.iter().try_for_each(|it| it.hold_open())
-}
-
 impl<D: Disk> Log<D> {
     /// Puts cleaned segments in the place of those they were made from. Renames some files and
     /// syncs none.
     ///
     /// # Errors
-    /// [`ChangeError::Unavailable`], and any where no descriptor is to be had for what readers
-    /// read on: what was written anew is gone, and the log is as it was. After any other the log
-    /// has failed; opening it ends the swap or undoes it. (LG-213)
+    /// [`ChangeError::Unavailable`]: what was written anew is gone, and the log is as it was. After any
+    /// other the log has failed; opening it ends the swap or undoes it. (LG-213)
     pub fn swap_in(&mut self, cleaned: Cleaned<D>) -> Result<Swapped<D>, ChangeError> {
         if let Err(error) = self.check_available() {
             cleaned.discard();
@@ -83,10 +77,6 @@ impl<D: Disk> Log<D> {
         if !self.is_as_cleaned(&cleaned) {
             cleaned.discard();
             return Ok(Swapped::Outdated);
-        }
-        if let Err(error) = hold_open(&cleaned.sources) {
-            cleaned.discard();
-            return self.or_fail_unless_it_may_pass(Err(error.into()));
         }
         let swapped = self.try_swap_in(&cleaned);
         self.or_fail(swapped).map(Swapped::Done)

@@ -1,6 +1,5 @@
 //! Making partitions.
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,7 +16,7 @@ use crate::disk_failure::DiskFailure;
 use crate::log::Log;
 use crate::log_event::{DirectoryWork, LogEvent, OfflineReason};
 use crate::names::{DirectoryName, Fate};
-use crate::open::{OpenError, OpenOptions};
+use crate::open::{Listening, OpenError, OpenOptions};
 use crate::partition_log::PartitionLog;
 use crate::partition_metadata;
 
@@ -291,8 +290,8 @@ pub(super) fn open_made<D: Disk>(
     let options = OpenOptions::new(true, now_ms);
     let (disk, config) = (directory.disk().clone(), new.config.clone());
     let (open_files, path) = (directory.open_files().clone(), path.to_owned());
-    let go_on = || ControlFlow::Continue(());
-    let (log, _) = Log::open_telling(disk, open_files, path, config, &options, &|| (), &go_on)?;
+    let nobody = Listening::NOBODY;
+    let (log, _) = Log::open_telling(disk, open_files, path, config, &options, nobody)?;
     let log = PartitionLog::new(new.partition.clone(), new.topic_id, directory.clone(), log);
     Ok(Arc::new(log))
 }

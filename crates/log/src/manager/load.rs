@@ -17,7 +17,7 @@ use crate::directory_checkpoints::{KnownOffsets, Offsets};
 use crate::disk_failure::DiskFailure;
 use crate::log_event::{DirectoryWork, OfflineReason};
 use crate::names::{FileContent, FileName};
-use crate::open::{OpenError, OpenOptions, Opening};
+use crate::open::{Listening, OpenError, OpenOptions, Opening};
 use crate::partition_log::PartitionLog;
 use crate::small_file::SmallFileError;
 
@@ -142,8 +142,11 @@ impl<D: Disk> Load<D> {
                 self.tell_progress(surroundings, 0, 1);
                 ControlFlow::Continue(())
             };
-            let changes = || self.is_changed.store(true, Ordering::Release);
-            let loaded = self.open(partition, surroundings, &changes, &segment_recovered);
+            let listening = Listening {
+                changes: &|| self.is_changed.store(true, Ordering::Release),
+                recovered: &segment_recovered,
+            };
+            let loaded = self.open(partition, surroundings, listening);
             match loaded {
                 Err(error) if error.takes_directory_offline() => {
                     let reason = OfflineReason::new(DirectoryWork::Opening, error);
@@ -178,14 +181,13 @@ impl<D: Disk> Load<D> {
         &self,
         partition: &TopicPartition,
         surroundings: &Surroundings<'_>,
-        changes: &dyn Fn(),
-        recovered: &dyn Fn() -> ControlFlow<()>,
+        listening: Listening<'_>,
     ) -> Loaded<D> {
         let was_clean = self.mark.is_some();
         let options = options_of(partition, was_clean, &self.former, surroundings.now_ms);
         let config = (surroundings.config_of)(partition);
         self.directory
-            .open_log(partition, config, &options, changes, recovered)
+            .open_log(partition, config, &options, listening)
     }
 }
 

@@ -16,7 +16,7 @@ use super::{LogManager, known_offsets};
 use crate::directory::LogDirectory;
 use crate::disk_failure::DiskFailure;
 use crate::log_event::{DirectoryWork, LogEvent, OfflineReason};
-use crate::open::{OpenError, OpenOptions};
+use crate::open::{Listening, OpenError, OpenOptions};
 use crate::partition_log::PartitionLog;
 use crate::stop_signal::StopSignal;
 
@@ -273,7 +273,11 @@ impl<D: Disk> LogManager<D> {
             }
         };
         let config = new.config.clone();
-        let opened = directory.open_log(partition, config, &options, &|| (), &go_on);
+        let listening = Listening {
+            recovered: &go_on,
+            ..Listening::NOBODY
+        };
+        let opened = directory.open_log(partition, config, &options, listening);
 
         let _changing = self.changing.lock();
         let for_good = || {

@@ -11,6 +11,8 @@ pub(super) struct Marks {
     /// The batches may not be durable although no file is open that was written to: those of a log
     /// that is recovered were written by a process that is gone.
     pub(super) owes_log_sync: Mark,
+    /// A sync of the batches has failed: what it has lost no later one makes durable.
+    pub(super) has_lost_sync: Mark,
     /// The files of the indexes were changed and not synced, of which no open index knows: they
     /// were let go of, after recovery or because one could not be made anew. Changed while the
     /// segment's indexes are locked.

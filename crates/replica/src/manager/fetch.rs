@@ -69,7 +69,7 @@ impl<D: Disk, T> ReplicaManager<D, T> {
                 result,
             });
         }
-        if at_once || bytes >= u64::from(request.min_bytes) {
+        if at_once || budget.is_spent() || bytes >= u64::from(request.min_bytes) {
             return (FetchOutcome::Done(results), then);
         }
         let waiting = request.partitions.into_iter().zip(seen);

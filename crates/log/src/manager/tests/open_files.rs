@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use klamm_io::sim::{Crash, Fault, SimDisk};
-use klamm_io::{DiskOperation, FileRange};
+use klamm_io::{DiskErrorKind, DiskOperation, FileRange};
 use klamm_primitives::Offset;
 use klamm_records::RecordBatches;
 
@@ -216,4 +216,35 @@ fn a_segment_that_was_closed_keeps_no_reserved_space() {
             assert_eq!(whole, bytes.len(), "{directory}/{name}");
         }
     }
+}
+
+/// Readers that hold a segment which goes open it by the name that it waits under, and not by the one
+/// that may be another's.
+#[test]
+fn a_segment_that_goes_is_read_on_by_its_other_name() {
+    let (disk, bench) = (with_limit(), bench());
+    let manager = bench.open(&disk);
+    let logs = create_all(&bench, &manager);
+    append(&logs[0], 20);
+    let old = logs[0].reader().shared.segment_for(Offset::ZERO);
+    let retired = {
+        let mut log = logs[0].lock();
+        let end = log.log_end_offset();
+        log.set_high_watermark(end);
+        log.raise_log_start(end).unwrap();
+        log.delete_old_segments(BEGIN_MS).unwrap()
+    };
+    for log in &logs[1..] {
+        append(log, 1);
+    }
+    assert!(!old.holds_file());
+    let first = old.scan(0).unwrap().next().unwrap().unwrap();
+    assert_eq!(first.base_offset, Offset::ZERO);
+    retired.remove().unwrap();
+    for log in &logs[1..] {
+        append(log, 1);
+    }
+    assert!(!old.holds_file());
+    let gone = old.file().map(drop).unwrap_err();
+    assert_eq!(gone.kind(), DiskErrorKind::NotFound);
 }
