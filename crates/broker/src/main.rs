@@ -58,7 +58,8 @@ fn run(arguments: &Arguments, began: std::time::Instant) -> Result<()> {
     });
     let (settings, warnings) = Settings::load(arguments.config(), variables, &arguments.set)?;
     for warning in warnings {
-        warn!(setting = warning.name, origin = %warning.origin, "{warning}");
+        warn!(setting = warning.name, origin = %warning.origin, reason = %warning,
+            "a setting may not do what it seems to");
     }
     let runtime = runtime(settings.network_threads)?;
     runtime.block_on(serve(settings, arguments.log_format, began))

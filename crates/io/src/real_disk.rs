@@ -1,18 +1,21 @@
 //! [`RealDisk`]: the operating system's file systems.
 
+mod open;
+
 use std::fs::{self, File};
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::{FileExt, OpenOptionsExt as _};
+use std::os::unix::fs::FileExt;
 use std::path::{self, Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use bytes::Bytes;
 use rustix::buffer::spare_capacity;
-use rustix::fs::{Advice, FallocateFlags, FlockOperation, OFlags, SeekFrom};
+use rustix::fs::{Advice, FallocateFlags, FlockOperation, SeekFrom};
 use rustix::io::Errno;
 
+use self::open::open;
 use crate::clock::unix_ms_of;
 use crate::disk::{Allocated, Disk, DiskFile, Entry, FileKind, Metadata, OpenMode, Space};
 use crate::disk_error::{DiskError, DiskOperation};
@@ -321,47 +324,6 @@ impl DiskFile for RealFile {
     }
 }
 
-fn open(path: &Path, mode: OpenMode) -> io::Result<File> {
-    let mut options = File::options();
-    options.read(true).write(mode != OpenMode::Read);
-    // Means nothing to a file; a pipe that somebody has put in its place would be waited for.
-    options.custom_flags(OFlags::NONBLOCK.bits().cast_signed());
-    match mode {
-        OpenMode::Read | OpenMode::ReadWrite => {}
-        OpenMode::OpenOrCreate => {
-            options.create(true);
-        }
-        OpenMode::CreateNew => {
-            options.create_new(true);
-        }
-        OpenMode::CreateOrTruncate => {
-            options.create(true).truncate(true);
-        }
-    }
-    let file = options.open(path).map_err(|error| {
-        let makes_file = !matches!(mode, OpenMode::Read | OpenMode::ReadWrite);
-        match error.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::AlreadyExists
-                if makes_file && is_dangling(path) =>
-            {
-                Errno::LOOP.into()
-            }
-            _ => error,
-        }
-    })?;
-    if mode == OpenMode::Read && file.metadata()?.is_dir() {
-        // For writing the operating system refuses by itself.
-        return Err(Errno::ISDIR.into());
-    }
-    Ok(file)
-}
-
-/// Whether a link stands there that leads nowhere. To make a file is then refused as if its directory
-/// were missing, or as if a file were there.
-fn is_dangling(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|it| it.is_symlink()) && fs::metadata(path).is_err()
-}
-
 fn failed(operation: DiskOperation, path: &Path) -> impl FnOnce(io::Error) -> DiskError {
     move |source| DiskError::new(operation, path, source)
 }
@@ -436,66 +398,6 @@ mod tests {
     fn conforms() {
         let root = tempfile::tempdir().unwrap();
         check_disk(&RealDisk, root.path());
-    }
-
-    /// Nobody writes to it, and nobody is waited for.
-    #[test]
-    fn a_pipe_in_the_place_of_a_file_reads_as_ended() {
-        let root = tempfile::tempdir().unwrap();
-        let path = root.path().join("pipe");
-        let made = Command::new("mkfifo").arg(&path).status().unwrap();
-        assert!(made.success());
-        let pipe = RealDisk.open(&path, OpenMode::Read).unwrap();
-        assert_eq!(pipe.metadata().unwrap().kind, FileKind::Other);
-        assert!(pipe.read_exact_at(&mut [0; 1], 0).is_err());
-    }
-
-    /// It says of none of them that the disk has failed.
-    #[test]
-    fn what_is_no_file_is_told_from_a_disk_that_fails() {
-        let root = tempfile::tempdir().unwrap();
-        let path = |name: &str| root.path().join(name);
-        let link = |name: &str, to: &Path| std::os::unix::fs::symlink(to, path(name)).unwrap();
-        link("loop", Path::new("loop"));
-        link("nowhere", &path("missing/file"));
-        link("null", Path::new("/dev/null"));
-        let made = Command::new("mkfifo").arg(path("pipe")).status().unwrap();
-        assert!(made.success());
-        let _socket = std::os::unix::net::UnixListener::bind(path("socket")).unwrap();
-        for name in ["loop", "nowhere", "null", "pipe", "socket"] {
-            let replaced = || {
-                let file = RealDisk.open(&path(name), OpenMode::CreateOrTruncate)?;
-                file.write_all_at(b"x", 0)?;
-                file.sync_data()
-            };
-            assert_eq!(replaced().unwrap_err().kind(), DiskErrorKind::NotAFile);
-        }
-        for name in ["loop", "socket"] {
-            let refused = RealDisk.open(&path(name), OpenMode::Read).unwrap_err();
-            assert_eq!(refused.kind(), DiskErrorKind::NotAFile);
-        }
-        let refused = RealDisk.open(&path("nowhere"), OpenMode::CreateNew);
-        assert_eq!(refused.unwrap_err().kind(), DiskErrorKind::NotAFile);
-        let pipe = RealDisk.open(&path("pipe"), OpenMode::ReadWrite).unwrap();
-        assert_eq!(
-            pipe.read_bytes_at(0, 1).unwrap_err().kind(),
-            DiskErrorKind::NotAFile
-        );
-        assert_eq!(pipe.set_len(1).unwrap_err().kind(), DiskErrorKind::NotAFile);
-        assert_eq!(
-            pipe.allocate(1).unwrap_err().kind(),
-            DiskErrorKind::NotAFile
-        );
-        let null = RealDisk.open(&path("null"), OpenMode::ReadWrite).unwrap();
-        assert_eq!(
-            null.allocate(1).unwrap_err().kind(),
-            DiskErrorKind::NotAFile
-        );
-        // A name that is not there is no such thing.
-        let missing = RealDisk.open(&path("missing/file"), OpenMode::CreateNew);
-        assert_eq!(missing.unwrap_err().kind(), DiskErrorKind::NotFound);
-        let looped = RealDisk.list(&path("loop")).unwrap_err();
-        assert_eq!(looped.kind(), DiskErrorKind::NotAFile);
     }
 
     /// Set in the process that [`a_killed_process_leaves_its_lock`] starts.

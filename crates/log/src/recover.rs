@@ -35,12 +35,15 @@ pub struct Cut {
 pub struct Saved {
     /// Where they are. The file begins where the log broke off, or is a segment's whole.
     pub path: PathBuf,
-    /// How many.
+    /// How many were found.
     pub batches: u64,
-    /// The first offset of the first one.
+    /// The first offset of the first one; [`Offset::UNKNOWN`] if none was found.
     pub first_offset: Offset,
-    /// The last offset of the last one.
+    /// The last offset of the last one; [`Offset::UNKNOWN`] if none was found.
     pub last_offset: Offset,
+    /// Whether there are no others. Where too much looks like batches to check all of it, the search is
+    /// given up, and what was not looked at may hold some.
+    pub is_all: bool,
 }
 
 /// A segment that is as it should be now.
@@ -75,14 +78,10 @@ pub(crate) enum DamageKind {
 pub(crate) struct Trust<'a> {
     /// The least offset that may stand in it.
     pub(crate) expected: Offset,
-    /// The recovery point: everything below was durable.
-    pub(crate) durable: Offset,
     /// The log start offset: the epochs of what lies before it count no more.
     pub(crate) log_start: Offset,
-    /// The leader epochs as they were on disk, which may know of epochs that began before their
-    /// first record, and of some that have none.
-    pub(crate) epochs: &'a LeaderEpochs,
-    /// What would contradict an offset that is too high.
+    /// What would contradict an offset that is too high. Everything below its recovery point was durable;
+    /// its leader epochs may have begun before their first record, or have none.
     pub(crate) witnesses: Witnesses<'a>,
 }
 
@@ -117,7 +116,7 @@ pub(crate) fn recover<D: Disk>(
         indexer.add(segment, config.index_interval_bytes, &batch.indexed())?;
         if is_sound {
             if batch.last_offset >= trust.log_start {
-                note_epoch(epochs, trust.epochs, end_offset, &batch);
+                note_epoch(epochs, trust.witnesses.epochs, end_offset, &batch);
             }
             note_producers(segment, producers, &batch)?;
         }
@@ -176,7 +175,7 @@ fn next_good<F: DiskFile, D: Disk<File = F>>(
     }
     let is_sound = match scan.check_crc(&batch) {
         Ok(()) => true,
-        Err(error @ ScanError::Damaged { .. }) if last < trust.durable => {
+        Err(error @ ScanError::Damaged { .. }) if last < trust.witnesses.recovery_point => {
             warn!(%error, %first, %last, "records below the recovery point are damaged");
             false
         }

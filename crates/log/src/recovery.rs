@@ -88,9 +88,7 @@ impl<D: Disk> Recovery<'_, D> {
             next = self.follower_of(base_offset);
             let trust = Trust {
                 expected: end.offset,
-                durable: self.durable(),
                 log_start: self.options.log_start,
-                epochs: &former_epochs,
                 witnesses: Witnesses {
                     follower: next,
                     epochs: &former_epochs,
@@ -296,15 +294,24 @@ impl<D: Disk> Recovery<'_, D> {
             batches,
             first_offset,
             last_offset,
+            is_all,
             ..
         } = *found;
-        error!(path = %path.display(), saved = %saved.display(), batches, %first_offset, %last_offset,
-            "good batches lie behind damage, the log goes on without them and a file keeps them");
+        if is_all {
+            error!(path = %path.display(), saved = %saved.display(), batches, %first_offset,
+                %last_offset,
+                "good batches lie behind damage, the log goes on without them and a file keeps them");
+        } else {
+            error!(path = %path.display(), saved = %saved.display(), batches, %first_offset,
+                %last_offset,
+                "good batches may lie behind damage, the log goes on without them and a file keeps all of it");
+        }
         self.opening.saved.push(Saved {
             path: saved,
             batches,
             first_offset,
             last_offset,
+            is_all,
         });
     }
 

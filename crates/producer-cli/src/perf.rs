@@ -66,7 +66,8 @@ pub(crate) async fn run(options: Options) -> Result<Ending> {
     }
     let failed = statistics.failed();
     if let Some((count, first)) = &failed {
-        eprintln!("klamm-producer: {count} records failed, the first: {first}");
+        let records = output::records(*count);
+        eprintln!("klamm-producer: {records} failed, the first: {first}");
     }
     Ok(
         match (failed, sent == options.num_records, stop.is_requested()) {
@@ -94,7 +95,6 @@ async fn send(
         let value = payload.next(number);
         let size = value.len();
         let began = SystemClock.now();
-        statistics.sending(number + 1);
         let noted = Arc::clone(statistics);
         let record = Record::to(Arc::clone(&topic)).with_value(value);
         let sending = producer.send_with(record, move |outcome| match outcome {
@@ -106,6 +106,7 @@ async fn send(
             sent = sending => sent,
             () = stop.requested() => return number,
         };
+        statistics.sent(number + 1);
         if let Err(error) = sent {
             // A record of bytes fails in the call only when the producer cannot go on.
             statistics.fail(&error);

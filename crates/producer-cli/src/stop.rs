@@ -9,6 +9,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::ending::INTERRUPTED;
+use crate::output::records;
 
 /// Tells how many records are on their way.
 type Count = Box<dyn Fn() -> u64 + Send + Sync>;
@@ -101,11 +102,13 @@ impl Stop {
 
 /// What a signal leads to, with so many records on their way; `None` before the first is sent.
 fn words(asked: Asked, count: Option<u64>, limit: Duration) -> String {
-    match (asked, count.unwrap_or(0)) {
-        (Asked::Twice, count) => format!("given up, {count} records not acknowledged"),
+    let count = count.unwrap_or(0);
+    let records = records(count);
+    match (asked, count) {
+        (Asked::Twice, _) => format!("given up, {records} not acknowledged"),
         (_, 0) => "ending, nothing is on its way".to_owned(),
-        (_, count) => format!(
-            "ending, {count} records not acknowledged yet, waiting up to {limit:?} \
+        _ => format!(
+            "ending, {records} not acknowledged yet, waiting up to {limit:?} \
              (delivery.timeout.ms); Ctrl-C again to give them up"
         ),
     }
@@ -127,5 +130,7 @@ mod tests {
         );
         let given_up = "given up, 7 records not acknowledged";
         assert_eq!(words(Asked::Twice, Some(7)), given_up);
+        let given_up = "given up, 1 record not acknowledged";
+        assert_eq!(words(Asked::Twice, Some(1)), given_up);
     }
 }

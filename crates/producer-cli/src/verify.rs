@@ -75,7 +75,7 @@ struct Sending<'a> {
 /// What became of records.
 #[derive(Debug, Default)]
 struct Counts {
-    /// Handed over, or about to be.
+    /// Handed over. One may have its outcome before it is counted here.
     sent: AtomicU64,
     /// Of these, those that were acknowledged.
     acked: AtomicU64,
@@ -122,13 +122,15 @@ impl Sending<'_> {
         let (record, sent) = self.numbered.record(number, SystemClock.unix_ms());
         let told = self.lines.clone();
         let counts = Arc::clone(self.counts);
-        counts.sent.store(number + 1, Ordering::Relaxed);
         let callback = {
             let sent = sent.clone();
             move |outcome| tell(&told, &counts, sent, outcome, permit)
         };
         match self.producer.send_with(record, callback).await {
-            Ok(_) => Ok(()),
+            Ok(_) => {
+                self.counts.sent.store(number + 1, Ordering::Relaxed);
+                Ok(())
+            }
             Err(error) => {
                 self.lines.tell(Event::refused(sent, &error), None);
                 Err(error)

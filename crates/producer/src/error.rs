@@ -14,6 +14,9 @@ use crate::record::RecordMetadata;
 use crate::serializer::SerializeError;
 
 /// Something is wrong with the call: no record was taken.
+///
+/// How it lies in memory is no promise: the representation is chosen for speed and may change with any
+/// version.
 // With a whole word for the variant the delivery behind it is moved by whole words, too. With a
 // byte it is moved at odd addresses right after it was written, and waits for the stores each time.
 #[derive(Debug, Error)]

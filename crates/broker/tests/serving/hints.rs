@@ -56,3 +56,15 @@ fn what_is_asked_for_in_vain_is_told_of_once() {
     }
     assert!(!log.contains("HEAP_OPTS"), "{log}");
 }
+
+/// What is said is the same line for each, and what it is about are fields of it.
+#[test]
+fn a_setting_that_nobody_knows_is_told_by_its_name_and_place() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut command = command();
+    command.args(["--set", "none.such=1"]);
+    let mut program = Program::start_by(command, directory.path());
+    program.has_said(
+        "a setting may not do what it seems to setting=\"none.such\" origin=--set reason=unknown setting",
+    );
+}

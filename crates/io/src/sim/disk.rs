@@ -83,6 +83,7 @@ struct State {
     locked: BTreeSet<NodeId>,
     faults: Vec<Fault>,
     calls: BTreeMap<DiskOperation, u64>,
+    bytes_read: u64,
     capacity_pages: Option<u64>,
     open_files: u64,
     open_files_max: Option<u64>,
@@ -121,6 +122,7 @@ impl SimDisk {
             locked: BTreeSet::new(),
             faults: Vec::new(),
             calls: BTreeMap::new(),
+            bytes_read: 0,
             capacity_pages: None,
             open_files: 0,
             open_files_max: None,
@@ -194,6 +196,12 @@ impl SimDisk {
         state.calls.get(&operation).copied().unwrap_or(0)
     }
 
+    /// Bytes that were read from files so far, as often as they were read; so that a test can tell what
+    /// something costs.
+    pub fn bytes_read(&self) -> u64 {
+        self.state.lock().bytes_read
+    }
+
     /// The disk as the next process finds it, without handles, locks, faults and counts. This one
     /// stays as it is and apart, so that one run can be looked at after many crashes.
     #[must_use]
@@ -216,6 +224,7 @@ impl SimDisk {
             locked: BTreeSet::new(),
             faults: Vec::new(),
             calls: BTreeMap::new(),
+            bytes_read: 0,
             capacity_pages: state.capacity_pages,
             open_files: 0,
             open_files_max: state.open_files_max,

@@ -204,6 +204,13 @@ fn repair(directory: &Path, out: &mut impl Write) -> Ended {
     for saved in &opening.saved {
         let (path, batches) = (saved.path.display(), saved.batches);
         let (first, last) = (saved.first_offset, saved.last_offset);
+        if !saved.is_all {
+            writeln!(
+                out,
+                "kept {path}, of which not all was checked: {batches} good batches were found, there may be more"
+            )?;
+            continue;
+        }
         writeln!(
             out,
             "kept {batches} good batches, offsets {first} to {last}, in {path}"

@@ -296,3 +296,25 @@ fn lg_117_garbage_behind_a_finished_segment_goes_alone() {
     assert_eq!(log.log_end_offset(), offset(25));
     assert_eq!(opening.segments_removed.len(), 2);
 }
+
+/// Covers C089: that a gap may be a leap costs a look at the head behind it, and no byte of its records.
+#[test]
+fn a_log_full_of_gaps_is_read_once() {
+    let config = LogConfig {
+        segment_bytes: 1 << 30,
+        ..compacted()
+    };
+    let mut bed = Bed::new(config.clone());
+    let gaps: Vec<_> = (0..50)
+        .map(|it| Batch::of(1).sized(40_000).at_offset(it * 7))
+        .collect();
+    bed.follow(&gaps);
+    let len = bed.log.size();
+    let disk = bed.disk.crash(Crash::Kill);
+    let (log, opening) = open(&disk, config, &unclean(0)).unwrap();
+    let read = disk.bytes_read();
+    assert_eq!((log.log_end_offset(), opening.cut), (offset(344), None));
+    // A head is read with what is around it.
+    let heads = 50 * 4096;
+    assert!(read <= len + 2 * heads, "{read} bytes of {len}");
+}

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use klamm_io::sim::{Crash, Fault, SimDisk};
 use klamm_io::{Disk, DiskErrorKind, DiskFile, DiskOperation, OpenMode};
-use klamm_log::{CleanupPolicy, DiskFailure as _, LogConfig};
+use klamm_log::{CleanupPolicy, DiskFailure as _, LogConfig, OpenError, ScanError, SegmentError};
+use klamm_records::HEADER_LEN;
 
 use crate::support::{
     Batch, Bed, NOW_MS, all, log_file, offset, open, open_clean, read_offsets, small, unclean,
@@ -292,4 +293,62 @@ fn no_crash_of_a_recovery_has_a_compacted_log_serve_what_is_behind_damage() {
             break;
         }
     }
+}
+
+/// Covers C089: a client may have filled its records with heads of batches, each of which claims to be
+/// long. Not all of that is put under checksums, and nothing of it is thrown away.
+#[test]
+fn what_looks_like_too_many_batches_is_kept_without_checking_all_of_it() {
+    let config = LogConfig {
+        segment_bytes: 1 << 30,
+        ..small()
+    };
+    let mut bed = Bed::new(config.clone());
+    bed.fill(5);
+    let mut bytes = bed.content(&log_file(0));
+    let batch_len = bytes.len() / 5;
+    let at = 4 * batch_len;
+    bytes[at + batch_len - 1] ^= 0x40;
+    let mut head = bytes[at..at + HEADER_LEN].to_vec();
+    head[8..12].copy_from_slice(&(8_i32 << 20).to_be_bytes());
+    bytes.extend(head.repeat((16 << 20) / HEADER_LEN));
+    let left = (bytes.len() - at) as u64;
+    let copy = || {
+        let bed = Bed {
+            log: open_clean(&SimDisk::new(0), small()).unwrap().0,
+            disk: bed.disk.crash(Crash::Kill),
+        };
+        bed.overwrite(&log_file(0), &bytes);
+        bed
+    };
+
+    let after = copy();
+    let (log, opening) = open(&after.disk, config.clone(), &unclean(0)).unwrap();
+    assert_eq!(log.log_end_offset(), offset(4));
+    let [saved] = &opening.saved[..] else {
+        panic!("{opening:?}")
+    };
+    assert_eq!((saved.batches, saved.is_all), (0, false));
+    let name = saved.path.file_name().unwrap().to_str().unwrap();
+    // Four times for checksums, once to look for heads, once to copy it.
+    let read = after.disk.bytes_read();
+    assert!(read < 7 * left, "{read} bytes of {left}");
+    assert!(after.content(name) == bytes[at..], "all of it is kept");
+    assert!(after.content(&log_file(0)) == bytes[..at]);
+
+    // Below the recovery point it may have been durable: then nothing is cut.
+    let refused = copy();
+    let error = open(&refused.disk, config.clone(), &unclean(6)).map(|it| it.1);
+    assert!(
+        matches!(
+            error,
+            Err(OpenError::Segment(SegmentError::Scan(
+                ScanError::Damaged { .. }
+            )))
+        ),
+        "{error:?}"
+    );
+    let read = refused.disk.bytes_read();
+    assert!(read < 6 * left, "{read} bytes of {left}");
+    assert!(refused.content(&log_file(0)) == bytes, "nothing is cut");
 }

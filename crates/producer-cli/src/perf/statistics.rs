@@ -120,7 +120,7 @@ impl Statistics {
 #[derive(Debug)]
 pub(crate) struct Shared {
     statistics: Mutex<Statistics>,
-    /// How many records were handed over, or are about to be.
+    /// How many records were handed over, or refused in the call.
     sent: AtomicU64,
 }
 
@@ -133,8 +133,8 @@ impl Shared {
         }
     }
 
-    /// The last of so many records is about to be handed over.
-    pub(crate) fn sending(&self, count: u64) {
+    /// The last of so many records was handed over, or refused in the call. It may have an outcome by now.
+    pub(crate) fn sent(&self, count: u64) {
         self.sent.store(count, Ordering::Relaxed);
     }
 

@@ -189,6 +189,7 @@ impl<'a> Sending<'a> {
             left.unsent += 1;
             self.broken(place, &error)
         })?;
+        self.tally.sent.fetch_add(1, Ordering::Relaxed);
         if self.is_sync {
             tokio::select! {
                 biased;

@@ -21,6 +21,8 @@ pub(crate) struct Tally {
     names: Vec<String>,
     pub(crate) read: AtomicU64,
     pub(crate) read_bytes: AtomicU64,
+    /// Handed over. One may have its outcome before it is counted here.
+    pub(crate) sent: AtomicU64,
     pub(crate) acknowledged: AtomicU64,
     pub(crate) failed: AtomicU64,
     /// Held to note or take failures; nothing else is locked under it.
@@ -42,17 +44,18 @@ impl Tally {
             names,
             read: AtomicU64::new(0),
             read_bytes: AtomicU64::new(0),
+            sent: AtomicU64::new(0),
             acknowledged: AtomicU64::new(0),
             failed: AtomicU64::new(0),
             failures: Mutex::new(Vec::new()),
         }
     }
 
-    /// How many records that were read have no outcome.
+    /// How many records that were handed over have no outcome.
     pub(crate) fn on_the_way(&self) -> u64 {
         let settled =
             self.acknowledged.load(Ordering::Relaxed) + self.failed.load(Ordering::Relaxed);
-        self.read.load(Ordering::Relaxed).saturating_sub(settled)
+        self.sent.load(Ordering::Relaxed).saturating_sub(settled)
     }
 
     /// A record was acknowledged.
@@ -129,7 +132,8 @@ mod tests {
             tally.fail(place(input, number), &reason);
         }
         tally.acknowledge();
-        tally.read.store(9, Ordering::Relaxed);
+        tally.read.store(10, Ordering::Relaxed);
+        tally.sent.store(9, Ordering::Relaxed);
         assert_eq!(tally.on_the_way(), 2);
         let told = tally.take_failures();
         let expected = [

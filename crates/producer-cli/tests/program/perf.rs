@@ -150,7 +150,7 @@ async fn ctrl_c_tells_what_it_waits_for_and_a_second_one_gives_it_up() {
         cluster.model().count(ApiKey::Produce) > 0
     })
     .await;
-    let told = " records not acknowledged yet, waiting up to 120s (delivery.timeout.ms); \
+    let told = " not acknowledged yet, waiting up to 120s (delivery.timeout.ms); \
         Ctrl-C again to give them up";
     let began = SystemClock.now();
     let ended = interrupt_twice(child, told);
@@ -159,10 +159,10 @@ async fn ctrl_c_tells_what_it_waits_for_and_a_second_one_gives_it_up() {
     assert_eq!(ended.code, Some(2), "{ended:?}");
     // On a slow machine the first one may come before the last record is sent.
     let before = ended.stderr.split(told).next().unwrap();
-    let count = before.rsplit(' ').next().unwrap();
-    let given_up = format!("given up, {count} records not acknowledged");
+    let records = before.rsplit("ending, ").next().unwrap();
+    let given_up = format!("given up, {records} not acknowledged");
     assert!(ended.stderr.contains(&given_up), "{ended:?}");
-    let failed = format!("{count} records failed, the first: ");
+    let failed = format!("{records} failed, the first: ");
     assert!(ended.stderr.contains(&failed), "{ended:?}");
     assert!(ended.stdout.starts_with("0 records sent"), "{ended:?}");
 }

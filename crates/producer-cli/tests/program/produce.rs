@@ -274,7 +274,7 @@ async fn a_second_ctrl_c_gives_up_and_the_summary_accounts_for_every_record() {
         cluster.model().count(ApiKey::Produce) > 0
     })
     .await;
-    let ended = interrupt_twice(child, " records not acknowledged yet, waiting up to 120s");
+    let ended = interrupt_twice(child, " not acknowledged yet, waiting up to 120s");
     assert_eq!(ended.code, Some(2), "{ended:?}");
     assert!(ended.stderr.contains("given up, "), "{ended:?}");
     let summary = &ended.json()[0];

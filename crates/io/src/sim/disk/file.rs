@@ -89,7 +89,9 @@ impl DiskFile for SimFile {
 
     fn read_at(&self, buffer: &mut [u8], position: u64) -> Result<usize, DiskError> {
         self.call(DiskOperation::Read, |state, node| {
-            Ok(state.tree.file(node)?.content.read(buffer, position))
+            let read = state.tree.file(node)?.content.read(buffer, position);
+            state.bytes_read += read as u64;
+            Ok(read)
         })
     }
 

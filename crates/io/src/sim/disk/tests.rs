@@ -535,3 +535,16 @@ fn no_more_files_can_be_open_than_there_may_be() {
     second.metadata().unwrap();
     assert_eq!(disk.crash(Crash::Kill).open_files(), 0);
 }
+
+#[test]
+fn what_was_read_is_counted_as_often_as_it_was_read() {
+    let disk = SimDisk::new(1);
+    let file = durable_file(&disk, FILE, b"abcdef");
+    assert_eq!(disk.bytes_read(), 0);
+    file.read_exact_at(&mut [0; 4], 0).unwrap();
+    file.read_exact_at(&mut [0; 4], 0).unwrap();
+    // Two bytes are left there.
+    file.read_at(&mut [0; 4], 4).unwrap();
+    assert_eq!(disk.bytes_read(), 10);
+    assert_eq!(disk.crash(Crash::Kill).bytes_read(), 0);
+}
