@@ -100,15 +100,14 @@ fn with_tip(mut refused: clap::Error, mut line: impl Iterator<Item = String>) ->
     refused
 }
 
-/// Prints what the parser has to say: help is no error, everything else ends with 1. (PR-149)
+/// Prints what the parser has to say: help that was asked for is no error, everything else ends with
+/// 1, help in the place of what is missing as well. (PR-149)
 pub(crate) fn answer(refused: clap::Error) -> ExitCode {
     let refused = with_tip(refused, std::env::args());
     // A closed output leaves nobody to tell.
     drop(refused.print());
     match refused.kind() {
-        ErrorKind::DisplayHelp
-        | ErrorKind::DisplayVersion
-        | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => ExitCode::SUCCESS,
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => ExitCode::SUCCESS,
         _ => ExitCode::FAILURE,
     }
 }

@@ -18,7 +18,7 @@ use self::report::{Form, Report};
 use self::statistics::{Shared, WINDOW};
 use crate::connect::connect;
 use crate::ending::Ending;
-use crate::output;
+use crate::output::{self, Records};
 use crate::pace::{Pace, Wait};
 use crate::stop::Stop;
 
@@ -66,7 +66,8 @@ pub(crate) async fn run(options: Options) -> Result<Ending> {
     }
     let failed = statistics.failed();
     if let Some((count, first)) = &failed {
-        eprintln!("klamm-producer: {count} records failed, the first: {first}");
+        let records = Records(*count);
+        eprintln!("klamm-producer: {records} failed, the first: {first}");
     }
     Ok(
         match (failed, sent == options.num_records, stop.is_requested()) {

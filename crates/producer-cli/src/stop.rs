@@ -9,6 +9,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::ending::INTERRUPTED;
+use crate::output::Records;
 
 /// Tells how many records are on their way.
 type Count = Box<dyn Fn() -> u64 + Send + Sync>;
@@ -85,10 +86,15 @@ impl Stop {
         tokio::select! {
             // Who failed is known record by record; the flush has nothing to add.
             _ = producer.flush() => {}
-            () = self.asked_as_often_as(Asked::Twice) => {
+            () = self.given_up() => {
                 producer.close(Some(Duration::ZERO)).await;
             }
         }
+    }
+
+    /// Waits until it is asked a second time.
+    pub(crate) async fn given_up(&mut self) {
+        self.asked_as_often_as(Asked::Twice).await;
     }
 
     async fn asked_as_often_as(&mut self, often: Asked) {
@@ -102,11 +108,12 @@ impl Stop {
 /// What a signal leads to, with so many records on their way; `None` before the first is sent.
 fn words(asked: Asked, count: Option<u64>, limit: Duration) -> String {
     match (asked, count.unwrap_or(0)) {
-        (Asked::Twice, count) => format!("given up, {count} records not acknowledged"),
+        (Asked::Twice, count) => format!("given up, {} not acknowledged", Records(count)),
         (_, 0) => "ending, nothing is on its way".to_owned(),
         (_, count) => format!(
-            "ending, {count} records not acknowledged yet, waiting up to {limit:?} \
-             (delivery.timeout.ms); Ctrl-C again to give them up"
+            "ending, {} not acknowledged yet, waiting up to {limit:?} \
+             (delivery.timeout.ms); Ctrl-C again to give them up",
+            Records(count)
         ),
     }
 }
@@ -127,5 +134,7 @@ mod tests {
         );
         let given_up = "given up, 7 records not acknowledged";
         assert_eq!(words(Asked::Twice, Some(7)), given_up);
+        let given_up = "given up, 1 record not acknowledged";
+        assert_eq!(words(Asked::Twice, Some(1)), given_up);
     }
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use serde::Serialize;
 
 use crate::ending::Ending;
+use crate::output::Records;
 use crate::produce::tally::Tally;
 
 /// What was read and never given to the producer.
@@ -81,8 +82,10 @@ impl fmt::Display for Summary {
         };
         write!(
             f,
-            "{} records read: {} {acknowledged}, {} failed",
-            self.read, self.acknowledged, self.failed
+            "{} read: {} {acknowledged}, {} failed",
+            Records(self.read),
+            self.acknowledged,
+            self.failed
         )?;
         if self.refused > 0 {
             write!(f, ", {} not readable", self.refused)?;

@@ -4,16 +4,16 @@ use crate::support::run;
 
 /// Covers PR-149.
 #[test]
-fn no_arguments_at_all_print_help_and_unknown_ones_are_errors() {
-    for nothing in [
-        &[][..],
-        &["perf"],
-        &["produce"],
-        &["verify"],
-        &["perf", "--help"],
+fn no_arguments_at_all_print_help_and_are_errors_as_unknown_ones_are() {
+    for (nothing, code) in [
+        (&[][..], 1),
+        (&["perf"], 1),
+        (&["produce"], 1),
+        (&["verify"], 1),
+        (&["perf", "--help"], 0),
     ] {
         let ended = run(nothing);
-        assert_eq!(ended.code, Some(0), "{ended:?}");
+        assert_eq!(ended.code, Some(code), "{ended:?}");
         let printed = ended.stdout + &ended.stderr;
         assert!(printed.contains("Usage: klamm-producer"), "{printed}");
     }
