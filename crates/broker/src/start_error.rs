@@ -37,6 +37,19 @@ pub enum StartError {
         /// This node.
         own: BrokerId,
     },
+    /// A directory has Apache Kafka's metadata in it, which are not read here. Where Klamm has begun
+    /// its own, Apache Kafka does not start any more.
+    #[error(
+        "{} is a directory of Apache Kafka: it holds {name}, and Apache Kafka would not start there \
+         any more. Give another directory",
+        directory.display()
+    )]
+    ApacheKafka {
+        /// The directory.
+        directory: PathBuf,
+        /// What of Apache Kafka it holds.
+        name: &'static str,
+    },
     /// Another process, such as a broker that runs already, uses the directory.
     #[error("{} is in use by another process", directory.display())]
     InUse {
@@ -73,7 +86,7 @@ pub enum StartError {
     /// may be another cluster's, or its metadata are elsewhere. Nothing of them is touched.
     #[error(
         "{} holds {partition}{}, of a topic that this cluster neither knows nor has deleted: its \
-         metadata are elsewhere, or it is another broker's. Move it out of the log directory to \
+         metadata are elsewhere, or it is another broker's, of Apache Kafka perhaps. Move it out of the log directory to \
          start without it",
         directory.display(), AndOthers(*others)
     )]

@@ -115,7 +115,8 @@ pub use housekeeping::Housekeeping;
 pub use log_event::{DirectoryOffline, DirectoryWork, LogEvent, OfflineReason};
 pub use manager::{
     Compacted, CompactionOutcome, CreateError, CutError, CutTo, DeleteError, DirectoryStatus,
-    LogManager, ManagerOptions, NewPartition, Now, Opened, Progress, StartError, Stopped, Wiring,
+    LogManager, ManagerOptions, MissingPartition, NewPartition, Now, Opened, Progress, StartError,
+    Stopped, Wiring,
 };
 pub use partition_log::PartitionLog;
 

@@ -17,7 +17,7 @@ use klamm_primitives::{Offset, PartitionIndex, TopicPartition};
 use thiserror::Error;
 
 /// Bytes that a file name has at most on the file systems that matter.
-const NAME_LEN_MAX: usize = 255;
+pub(crate) const NAME_LEN_MAX: usize = 255;
 
 /// Digits of the offset in a file name: those of the largest `i64`, and one.
 const OFFSET_DIGITS: usize = 20;

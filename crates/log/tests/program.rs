@@ -112,7 +112,12 @@ fn it_repairs_nothing_that_a_broker_has_open() {
     let directory = root.path().join("t-0");
     make(&directory);
     let held = RealDisk.try_lock(&root.path().join(".lock")).unwrap();
-    assert_eq!(run("repair", &directory).0, Some(2));
+    let (code, printed) = run("repair", &directory);
+    assert_eq!(code, Some(2));
+    assert!(
+        printed.contains("is in use by another process"),
+        "{printed}"
+    );
     drop(held);
     assert_eq!(run("repair", &directory).0, Some(0));
 }

@@ -18,7 +18,7 @@ use self::report::{Form, Report};
 use self::statistics::{Shared, WINDOW};
 use crate::connect::connect;
 use crate::ending::Ending;
-use crate::output;
+use crate::output::{self, Records};
 use crate::pace::{Pace, Wait};
 use crate::stop::Stop;
 
@@ -66,7 +66,7 @@ pub(crate) async fn run(options: Options) -> Result<Ending> {
     }
     let failed = statistics.failed();
     if let Some((count, first)) = &failed {
-        let records = output::records(*count);
+        let records = Records(*count);
         eprintln!("klamm-producer: {records} failed, the first: {first}");
     }
     Ok(

@@ -9,7 +9,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::ending::INTERRUPTED;
-use crate::output::records;
+use crate::output::Records;
 
 /// Tells how many records are on their way.
 type Count = Box<dyn Fn() -> u64 + Send + Sync>;
@@ -86,10 +86,15 @@ impl Stop {
         tokio::select! {
             // Who failed is known record by record; the flush has nothing to add.
             _ = producer.flush() => {}
-            () = self.asked_as_often_as(Asked::Twice) => {
+            () = self.given_up() => {
                 producer.close(Some(Duration::ZERO)).await;
             }
         }
+    }
+
+    /// Waits until it is asked a second time.
+    pub(crate) async fn given_up(&mut self) {
+        self.asked_as_often_as(Asked::Twice).await;
     }
 
     async fn asked_as_often_as(&mut self, often: Asked) {
@@ -102,14 +107,13 @@ impl Stop {
 
 /// What a signal leads to, with so many records on their way; `None` before the first is sent.
 fn words(asked: Asked, count: Option<u64>, limit: Duration) -> String {
-    let count = count.unwrap_or(0);
-    let records = records(count);
-    match (asked, count) {
-        (Asked::Twice, _) => format!("given up, {records} not acknowledged"),
+    match (asked, count.unwrap_or(0)) {
+        (Asked::Twice, count) => format!("given up, {} not acknowledged", Records(count)),
         (_, 0) => "ending, nothing is on its way".to_owned(),
-        _ => format!(
-            "ending, {records} not acknowledged yet, waiting up to {limit:?} \
-             (delivery.timeout.ms); Ctrl-C again to give them up"
+        (_, count) => format!(
+            "ending, {} not acknowledged yet, waiting up to {limit:?} \
+             (delivery.timeout.ms); Ctrl-C again to give them up",
+            Records(count)
         ),
     }
 }

@@ -8,6 +8,7 @@ mod numbered;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use klamm_io::{Clock, SystemClock};
@@ -21,6 +22,10 @@ use self::numbered::Numbered;
 use crate::ending::Ending;
 use crate::pace::{Pace, Wait};
 use crate::stop::Stop;
+
+/// So long whoever reads the output has for the rest of it, once somebody has asked twice to end. A
+/// reader that works takes far less for all that may wait.
+const UNREAD_MAX: Duration = Duration::from_secs(1);
 
 /// Sends until all are sent or somebody asks to stop, and prints what became of each.
 ///
@@ -54,13 +59,27 @@ pub(crate) async fn run(options: Options) -> Result<Ending> {
     let elapsed = SystemClock.now() - start;
     let throughput = options.throughput.number();
     lines.tell(Event::tool_data(sent, acked, throughput, elapsed), None);
-    let written = tokio::task::spawn_blocking(move || lines.finish()).await?;
-    written.context("standard output")?;
+    let written = tokio::task::spawn_blocking(move || lines.finish());
+    tokio::select! {
+        biased;
+        written = written => written?.context("standard output")?,
+        () = unread(&mut stop) => {
+            eprintln!("klamm-producer: nobody reads the standard output, which lacks outcomes");
+            return Ok(Ending::Incomplete);
+        }
+    }
     Ok(if sent == acked {
         Ending::Complete
     } else {
         Ending::Incomplete
     })
+}
+
+/// Waits until somebody has given up what nobody reads.
+async fn unread(stop: &mut Stop) {
+    stop.given_up().await;
+    let now = SystemClock.now();
+    SystemClock.sleep_until(Some(now + UNREAD_MAX)).await;
 }
 
 struct Sending<'a> {

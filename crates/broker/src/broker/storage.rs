@@ -10,7 +10,7 @@ use klamm_controller::{MetadataImage, cluster_of};
 use klamm_io::{Clock, Disk};
 use klamm_log::{
     Compaction, CompactionOptions, Durability, Housekeeping, LogEvent, LogManager, ManagerOptions,
-    MetaProperties, Now, Owner, SYNC_THREADS, Wiring,
+    MissingPartition, Now, Owner, SYNC_THREADS, Wiring,
 };
 use klamm_primitives::{BrokerEpoch, BrokerId, TopicId, TopicPartition, Uuid};
 use klamm_replica::TopicSettingsSource;
@@ -19,6 +19,7 @@ use tracing::{debug, error, info, warn};
 
 use super::descriptors::Descriptors;
 use super::health::Health;
+use super::owner;
 use crate::machine::Machine;
 use crate::node::Node;
 use crate::settings::Settings;
@@ -79,6 +80,7 @@ impl<D: Disk> Storage<D> {
         }
         let logs = Arc::new(opened.manager);
         sort_out(&logs, image, &deleted_topics, settings, machine.clock.now())?;
+        tell_missing(&opened.missing, image, settings.node_id);
         let durability = match Durability::start(Arc::clone(&logs), SYNC_THREADS) {
             Ok(durability) => durability,
             Err(error) => {
@@ -120,6 +122,19 @@ impl<D: Disk> Storage<D> {
         online.filter_map(|it| it.id).collect()
     }
 
+    /// The log directories as they were given, each with its id, or with what is wrong with it.
+    fn named_directories(&self) -> String {
+        let directories = self.logs.directories();
+        let named = directories.iter().map(|it| {
+            let path = it.path.display();
+            match (&it.offline, it.id) {
+                (Some(_), _) | (None, None) => format!("{path} (offline)"),
+                (None, Some(id)) => format!("{path} ({id})"),
+            }
+        });
+        named.collect::<Vec<_>>().join(", ")
+    }
+
     /// Whether a directory that this broker had when it registered last is not here now. One that
     /// was not mounted looks like a new one.
     pub(super) fn has_lost_directory(&self, broker: BrokerId, image: &MetadataImage) -> bool {
@@ -127,7 +142,8 @@ impl<D: Disk> Storage<D> {
         let had = image.broker(broker).map_or(&[][..], |it| &it.log_dirs);
         let lost: Vec<_> = had.iter().filter(|it| !here.contains(it)).collect();
         for directory in &lost {
-            error!(%directory, "log directory of this broker is not here, its partitions are offline");
+            let given = self.named_directories();
+            error!(%directory, given, "log directory of this broker is not here, its partitions are offline");
         }
         !lost.is_empty()
     }
@@ -253,6 +269,25 @@ fn sort_out<D: Disk>(
     Ok(())
 }
 
+/// Tells of partitions that are to be here and whose directory somebody has removed: nothing else
+/// shows that they had records.
+fn tell_missing(missing: &[MissingPartition], image: &MetadataImage, broker: BrokerId) {
+    for it in missing {
+        let MissingPartition {
+            partition,
+            directory,
+            recovery_point: offset,
+        } = it;
+        let topic = image.topic(&partition.topic);
+        let placed = topic.and_then(|topic| topic.partition(partition.partition));
+        if placed.is_some_and(|it| it.is_replica(broker)) {
+            let directory = directory.display();
+            error!(%partition, %directory, %offset,
+                "directory of a partition is gone, it begins anew, empty");
+        }
+    }
+}
+
 fn found(
     partition: &TopicPartition,
     id: Option<TopicId>,
@@ -297,8 +332,8 @@ pub(super) fn cluster_id<N, D: Disk, C>(
     })?;
     let mut found = named.map(|cluster| (&*metadata, cluster));
     for path in std::iter::once(&logs.metadata_directory).chain(&logs.directories) {
-        let Some(cluster) = MetaProperties::read(&machine.disk, path)?.and_then(|it| it.cluster_id)
-        else {
+        let properties = owner::properties(&machine.disk, settings, path)?;
+        let Some(cluster) = properties.and_then(|it| it.cluster_id) else {
             continue;
         };
         match &found {

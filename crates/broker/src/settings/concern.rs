@@ -40,7 +40,7 @@ impl fmt::Display for Warning {
         match self.reason {
             Concern::NotRead => write!(
                 f,
-                "{}: give the setting as `--override {}=…`, in a file, or with KLAMM_ in front",
+                "{}: give the setting as `--set {}=…`, in a file, or with KLAMM_ in front",
                 self.reason, self.name
             ),
             reason => reason.fmt(f),

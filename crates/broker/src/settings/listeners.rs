@@ -112,8 +112,8 @@ impl Listeners {
         if addresses.is_empty() {
             return Err(values.invalid("listeners", "at least one NAME://host:port"));
         }
-        check_protocols(values, &addresses)?;
         let of_controllers = controllers_names(values);
+        check_protocols(values, &addresses, &of_controllers)?;
         for name in &of_controllers {
             let is_there = addresses.iter().any(|it| it.name == *name);
             if !is_there {
@@ -223,7 +223,14 @@ fn advertised(values: &Values, bound: &[Bound]) -> Result<Vec<Address>, Settings
 }
 
 /// Sees to it that each listener has a protocol, and that it is one without protection.
-fn check_protocols(values: &Values, addresses: &[Address]) -> Result<(), SettingsError> {
+///
+/// Where the map is not given, listeners of controllers need not be in it, as in Apache Kafka: they
+/// are without protection, unless a listener is named like a protocol that protects.
+fn check_protocols(
+    values: &Values,
+    addresses: &[Address],
+    of_controllers: &[String],
+) -> Result<(), SettingsError> {
     const SETTING: &str = "listener.security.protocol.map";
     let mut protocols = BTreeMap::new();
     for entry in values.list(SETTING) {
@@ -235,6 +242,13 @@ fn check_protocols(values: &Values, addresses: &[Address]) -> Result<(), Setting
             return Err(values.invalid(SETTING, expected));
         }
         protocols.insert(name, protocol);
+    }
+    let mut names = addresses.iter().map(|it| &it.name).chain(of_controllers);
+    let is_plain = |name: &String| name == "PLAINTEXT" || !PROTOCOLS.contains(&&**name);
+    if !values.is_given(SETTING) && names.all(is_plain) {
+        for name in of_controllers {
+            protocols.insert(name.clone(), "PLAINTEXT");
+        }
     }
     for address in addresses {
         match protocols.get(&address.name) {
@@ -367,6 +381,28 @@ mod tests {
         assert!(shown.contains("none of the listeners"), "{shown}");
         let shown = refused(&["controller.listener.names=PLAINTEXT"]);
         assert!(shown.contains("leaves no listener"), "{shown}");
+    }
+
+    #[test]
+    fn a_controllers_listener_needs_no_protocol_where_no_map_is_given() {
+        let given = [
+            "process.roles=broker,controller",
+            "listeners=PLAINTEXT://localhost:9092,CONTROLLER://localhost:9093",
+            "controller.listener.names=CONTROLLER",
+        ];
+        let roles = |it: &Listeners| it.bound.iter().map(|it| it.is_controllers).collect();
+        let roles: Vec<bool> = roles(&read(&given).unwrap());
+        assert_eq!(roles, [false, true]);
+
+        let map = "listener.security.protocol.map=PLAINTEXT:PLAINTEXT";
+        let shown = refused(&[&given[..], &[map]].concat());
+        assert!(shown.contains("has no protocol for CONTROLLER"), "{shown}");
+        let protected = "listeners=CONTROLLER://localhost:9093,SSL://localhost:9092";
+        let shown = refused(&[protected, given[2]]);
+        assert!(shown.contains("has no protocol for CONTROLLER"), "{shown}");
+        let other = "listeners=PLAINTEXT://h:1,CONTROLLER://h:2,INSIDE://h:3";
+        let shown = refused(&[other, given[2]]);
+        assert!(shown.contains("has no protocol for INSIDE"), "{shown}");
     }
 
     #[test]

@@ -57,7 +57,7 @@ mod tests {
         let told: Vec<_> = warnings.iter().map(ToString::to_string).collect();
         let wanted = ["log.segment.bytes", "node.id", "ssl.keystore.location"].map(|name| {
             format!(
-                "variable is not read: give the setting as `--override {name}=…`, in a file, or \
+                "variable is not read: give the setting as `--set {name}=…`, in a file, or \
                  with KLAMM_ in front"
             )
         });

@@ -50,7 +50,7 @@ fn what_is_asked_for_in_vain_is_told_of_once() {
         "asks for a consumer group",
         "asks for transactions",
         "set default.replication.factor to no more than",
-        "`--override node.id=…`",
+        "`--set node.id=…`",
     ] {
         assert_eq!(log.matches(told).count(), 1, "{told}: {log}");
     }

@@ -9,10 +9,12 @@ use klamm_broker::StartError;
 use klamm_wire::ErrorCode;
 use klamm_wire::messages::metadata::MetadataRequest;
 use klamm_wire::messages::produce::ProduceRequest;
+use rustix::process::Signal;
 
 use crate::broker::{
     TestBroker, batch, create_topic, fetch, idempotent_batch, produce, produce_request, values,
 };
+use crate::program::Program;
 
 /// Covers B6.3.
 #[test]
@@ -141,6 +143,23 @@ fn a_start_that_is_refused_leaves_nothing_that_would_refuse_the_next_one() {
     let (_, error) = refused(&[overrides], &|_| {});
     assert!(error.contains("no..host"), "{error}");
 
+    // Apache Kafka's, without topics, and with some, which does not matter then.
+    for (name, has_topics) in [
+        ("bootstrap.checkpoint", false),
+        ("__cluster_metadata-0", false),
+        ("__cluster_metadata-0", true),
+    ] {
+        let (_, error) = refused(&["node.id=2"], &|path| {
+            std::fs::write(path.join("meta.properties"), properties("kafkas")).unwrap();
+            make_directory(&path.join(name));
+            if has_topics {
+                make_directory(&path.join("t-0"));
+            }
+        });
+        assert!(error.contains("is a directory of Apache Kafka"), "{error}");
+        assert!(error.contains(name), "{error}");
+    }
+
     // Of another cluster by mistake; afterwards the right one is taken.
     let (directory, error) = refused(&[], &|path| {
         std::fs::write(path.join("meta.properties"), properties("wrong")).unwrap();
@@ -154,6 +173,69 @@ fn a_start_that_is_refused_leaves_nothing_that_would_refuse_the_next_one() {
     let right = properties("right");
     std::fs::write(directory.path().join("meta.properties"), right).unwrap();
     TestBroker::start_in(directory.path(), &[]).unwrap();
+}
+
+/// It is offline, as one is that the disk refuses; the other is used.
+#[test]
+fn a_file_in_the_place_of_a_log_directory_does_not_keep_the_others_from_serving() {
+    let root = tempfile::tempdir().unwrap();
+    let (good, file) = (root.path().join("a"), root.path().join("b"));
+    std::fs::write(&file, "text").unwrap();
+    let directories =
+        |one: &Path, other: &Path| format!("log.dirs={},{}", one.display(), other.display());
+    let directories_given = directories(&good, &file);
+    for round in 0..2 {
+        let broker = TestBroker::start_in(root.path(), &[&directories_given]).unwrap();
+        let mut client = broker.connect();
+        if round == 0 {
+            create_topic(&mut client, "t", 1, &[]);
+        }
+        let answer = produce(&mut client, "t", 0, -1, batch(&["x"]));
+        assert_eq!(answer.error_code, ErrorCode::NONE);
+        assert!(good.join("t-0").is_dir());
+    }
+    assert_eq!(std::fs::read(&file).unwrap(), b"text");
+    // The metadata log is in the first one, so nothing is served without that.
+    let Err(error) = TestBroker::start_in(root.path(), &[&directories(&file, &good)]) else {
+        panic!("a metadata log in a file");
+    };
+    assert!(error.to_string().contains("/b"), "{error}");
+}
+
+/// It was removed by hand; the log says so, and of no other one.
+#[test]
+fn a_partition_whose_directory_is_gone_begins_anew_and_the_log_says_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = Program::start(directory.path());
+    let mut client = program.connect();
+    create_topic(&mut client, "t", 3, &[]);
+    for partition in 0..2 {
+        produce(&mut client, "t", partition, -1, batch(&["x", "y"]));
+    }
+    drop(client);
+    program.signal(Signal::TERM);
+    assert_eq!(program.ended().0, Some(0));
+    for partition in ["t-0", "t-2"] {
+        std::fs::remove_dir_all(directory.path().join(partition)).unwrap();
+    }
+
+    let program = Program::start(directory.path());
+    let answer = produce(&mut program.connect(), "t", 0, -1, batch(&["z"]));
+    assert_eq!(
+        (answer.error_code, answer.base_offset.get()),
+        (ErrorCode::NONE, 0)
+    );
+    program.signal(Signal::TERM);
+    let (code, log) = program.ended();
+    assert_eq!(code, Some(0), "{log}");
+    let told: Vec<_> = log.lines().filter(|it| it.contains("is gone")).collect();
+    let [told] = told[..] else {
+        panic!("one line: {log}");
+    };
+    let path = directory.path().display();
+    for what in ["ERROR", "partition=t-0", "offset=2", &path.to_string()] {
+        assert!(told.contains(what), "{what}: {told}");
+    }
 }
 
 fn names_in(directory: &Path) -> Vec<OsString> {

@@ -176,7 +176,12 @@ fn repair(directory: &Path, out: &mut impl Write) -> Ended {
     }
     let lock = directory.parent().unwrap_or(Path::new("")).join(".lock");
     let _held = match RealDisk.metadata(&lock) {
-        Ok(_) => Some(RealDisk.try_lock(&lock)?),
+        Ok(_) => match RealDisk.try_lock(&lock) {
+            Err(error) if error.kind() == DiskErrorKind::Locked => {
+                return Err(format!("{} is in use by another process", directory.display()).into());
+            }
+            lock => Some(lock?),
+        },
         Err(error) if error.kind() == DiskErrorKind::NotFound => None,
         Err(error) => return Err(error.into()),
     };

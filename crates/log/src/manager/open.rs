@@ -14,6 +14,7 @@ use tracing::{error, info, warn};
 use super::doomed::{Doomed, DoomedQueue};
 use super::doubles::settle_doubles;
 use super::load::{Load, PrepareError, Progress, Surroundings, options_of};
+use super::missing::{MissingPartition, missing};
 use super::unserved::{LateOpenings, Unserved};
 use super::upkeep::Schedule;
 use super::{Changing, LogManager, ManagerOptions, Now, Wiring};
@@ -39,6 +40,8 @@ pub struct Opened<D: Disk> {
     pub unopened: Vec<(TopicPartition, OpenError)>,
     /// Directories that have failed.
     pub offline: Vec<(PathBuf, OfflineReason)>,
+    /// Partitions that had records by a checkpoint, and of which nothing is there.
+    pub missing: Vec<MissingPartition>,
     /// The broker epoch of the last run, if it stopped well in every directory.
     pub broker_epoch: BrokerEpoch,
 }
@@ -128,9 +131,11 @@ impl<D: Disk> LogManager<D> {
         let directories = claim_all(disk, &options, &mut wiring)?;
         let mut loads = Vec::new();
         let mut doomed = DoomedQueue::new();
+        let mut doomed_paths = Vec::new();
         for directory in directories.iter().filter(|it| it.is_online()) {
             match Load::prepare(directory) {
                 Ok((load, found)) => {
+                    doomed_paths.extend_from_slice(&found);
                     for path in found {
                         let due = now.instant + options.file_delete_delay;
                         doomed.push(due, directory.clone(), Doomed::Directory(path));
@@ -147,6 +152,7 @@ impl<D: Disk> LogManager<D> {
             let due = now.instant + options.file_delete_delay;
             doomed.push(due, directory, Doomed::Directory(path));
         }
+        let missing = missing(&loads, &doomed_paths);
         let broker_epoch = common_epoch(&directories, &loads);
         for load in &loads {
             // Neither a mark nor a name is there of which a crash must leave something or nothing.
@@ -184,7 +190,9 @@ impl<D: Disk> LogManager<D> {
             cleanings: Cleanings::default(),
             events: wiring.events,
         };
-        manager.gather(loads, broker_epoch, now.unix_ms)
+        let mut opened = manager.gather(loads, broker_epoch, now.unix_ms)?;
+        opened.missing = missing;
+        Ok(opened)
     }
 
     /// Takes over what was loaded.
@@ -264,6 +272,7 @@ impl<D: Disk> LogManager<D> {
             recovered,
             unopened,
             offline,
+            missing: Vec::new(),
             broker_epoch,
         })
     }

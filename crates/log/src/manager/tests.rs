@@ -5,6 +5,7 @@ mod create_and_delete;
 mod durability;
 mod in_the_way;
 mod late;
+mod missing;
 mod open_files;
 mod ownership;
 mod reading;

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use serde::Serialize;
 
 use crate::ending::Ending;
-use crate::output::records;
+use crate::output::Records;
 use crate::produce::tally::Tally;
 
 /// What was read and never given to the producer.
@@ -83,7 +83,7 @@ impl fmt::Display for Summary {
         write!(
             f,
             "{} read: {} {acknowledged}, {} failed",
-            records(self.read),
+            Records(self.read),
             self.acknowledged,
             self.failed
         )?;

@@ -9,6 +9,7 @@ use std::thread::{self, JoinHandle};
 use klamm_io::{Clock, SystemClock};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::output::or_unread;
 use crate::verify::event::Event;
 
 /// So many records are on their way or wait to be printed, at most. A reader that is slower than
@@ -60,7 +61,8 @@ impl Lines {
         thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Waits until everything is printed; blocks. All other clones must be gone.
+    /// Waits until everything is printed, or nobody is left to read it; blocks. All other clones must
+    /// be gone.
     ///
     /// # Errors
     /// What kept a line from being printed.
@@ -69,7 +71,7 @@ impl Lines {
         drop(events);
         let mut thread = thread.lock().unwrap_or_else(PoisonError::into_inner);
         match thread.take().map(JoinHandle::join) {
-            Some(Ok(printed)) => printed,
+            Some(Ok(printed)) => or_unread(printed),
             Some(Err(_)) => Err(io::Error::other("the output's thread panicked")),
             None => Ok(()),
         }

@@ -79,7 +79,8 @@ impl Sampled {
     /// Per second. Until the windows but the last have gone by, as if they had, so that the first
     /// values do not look like a flood.
     pub(super) fn rate(&self, now: Instant) -> f64 {
-        let sum: f64 = self.recent(now).map(|sample| sample.sum).sum();
+        // The sum of nothing would be -0.0, which is printed so.
+        let sum = self.recent(now).fold(0.0, |sum, sample| sum + sample.sum);
         let oldest = self
             .recent(now)
             .next()
@@ -122,6 +123,8 @@ mod tests {
         near(sampled.rate(at(40)), 90.0 / 40.0);
         near(sampled.avg(at(65)), 60.0);
         near(sampled.rate(at(200)), 0.0);
+        let printed = format!("{:.3}", sampled.rate(at(200)));
+        assert_eq!(printed, "0.000", "without a sign");
         near(sampled.total(), 90.0);
     }
 }
